@@ -15,7 +15,7 @@ interface PinoLoggerOptions {
  */
 export function createPinoLogger(options: PinoLoggerOptions): Logger {
   const { knownSecrets = () => [] } = options;
-  const output = options.stream === undefined ? createOutput() : { stream: options.stream, flush() {} };
+  const output = options.stream === undefined ? createOutput() : undefined;
   const log = pino(
     {
       level: options.level,
@@ -24,7 +24,7 @@ export function createPinoLogger(options: PinoLoggerOptions): Logger {
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     },
-    output.stream,
+    options.stream ?? output,
   );
   const write = (level: "debug" | "info" | "warn" | "error") => (fields: LogFields, message: string) => {
     if (log.isLevelEnabled(level)) {
@@ -34,39 +34,18 @@ export function createPinoLogger(options: PinoLoggerOptions): Logger {
       log[level](redactValue(fields, redact) as object, message);
     }
     if (level === "warn" || level === "error") {
-      output.flush();
+      output?.flush();
     }
   };
   return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
 }
 
-const waitingCharacters = 8_192;
-
-const waitingMs = 50;
-
 /** In a burst, each write would cost as much as a request. If the output is closed, log lines are lost. */
 function createOutput() {
-  const target = destination({ fd: 1, sync: true });
-  let waiting = "";
-  const flush = () => {
-    const lines = waiting;
-    waiting = "";
-    // The target's own flush would try for ever to write to a closed output.
-    if (lines !== "") {
-      target.write(lines);
-    }
-  };
-  process.on("exit", flush);
-  const write = (line: string) => {
-    if (waiting === "") {
-      setTimeout(flush, waitingMs).unref();
-    }
-    waiting += line;
-    if (waiting.length >= waitingCharacters) {
-      flush();
-    }
-  };
-  return { stream: { write }, flush };
+  const output = destination({ fd: 1, sync: true, minLength: 8_192, periodicFlush: 50 });
+  // Its method `flushSync` would try for ever to write to a closed output.
+  process.on("exit", () => output.flush());
+  return output;
 }
 
 /** The maximum depth of a log field: enough for an error with its causes. It also ends a cycle of objects. */
