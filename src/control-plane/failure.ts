@@ -36,7 +36,7 @@ export function failureOfStatus(answer: Answered, request: RequestWords, clean: 
   return fail(request, [reason, `the control plane answered ${answer.status}${words}`], {
     effect: isWrite(request) ? writeEffect : "NotApplied",
     status: answer.status,
-    retryAfterMs: parseRetryAfter(answer.retryAfter, answer.date),
+    retryAfterMs: parseRetryAfter(answer.retryAfter),
     subject: reason === "NotFound" ? subjectOf(documented?.message ?? "", request.subject) : request.subject,
   });
 }

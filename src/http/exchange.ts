@@ -18,7 +18,6 @@ type BodyEnd = "Complete" | "TimedOut" | "ConnectionLost" | "TooLarge";
 export interface AnswerHead {
   readonly status: number;
   readonly retryAfter: string | undefined;
-  readonly date: string | undefined;
 }
 
 export interface Answered extends AnswerHead {
@@ -194,8 +193,7 @@ class JsonValueCount {
 type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 export function headOf(status: number, headers: AnswerHeaders): AnswerHead {
-  const [retryAfter, date] = [headers["retry-after"], headers.date].map((each) => [each].flat()[0]);
-  return { status, retryAfter, date };
+  return { status, retryAfter: [headers["retry-after"]].flat()[0] };
 }
 
 function isTimeout({ code = "" }: Error & { readonly code?: string }): boolean {
@@ -216,21 +214,8 @@ export function parseJson(body: Uint8Array): { readonly value: unknown } | undef
 /** The longest wait for one answer, in milliseconds. A wrong header must not stop the operator for days. */
 const longestRetryAfterMs = 60_000;
 
-/**
- * A date is compared with the `Date` header of the same answer, because the operator's clock may differ.
- * @returns 0 to one minute, in milliseconds; `undefined` for a missing or unreadable header. @see RFC 9110, 10.2.3
- */
-export function parseRetryAfter(header = "", date = ""): number | undefined {
+/** @returns 0 to one minute, in milliseconds; `undefined` for a header that is missing or not a number of seconds */
+export function parseRetryAfter(header = ""): number | undefined {
   const isSeconds = /^\d+(\.\d+)?$/.test(header.trim());
-  const untilMs = parseHttpDate(header);
-  if (!isSeconds && Number.isNaN(untilMs)) {
-    return undefined;
-  }
-  const delayMs = isSeconds ? Number(header) * 1_000 : untilMs - parseHttpDate(date);
-  return Number.isNaN(delayMs) ? longestRetryAfterMs : Math.min(Math.max(0, Math.ceil(delayMs)), longestRetryAfterMs);
-}
-
-/** Every form of an HTTP date begins with the name of a day. `Date.parse` alone would read "-5" as a year. */
-function parseHttpDate(text: string): number {
-  return /^[A-Za-z]{3,9},? /.test(text.trim()) ? Date.parse(text) : Number.NaN;
+  return isSeconds ? Math.min(Math.ceil(Number(header) * 1_000), longestRetryAfterMs) : undefined;
 }

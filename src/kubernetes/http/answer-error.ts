@@ -20,7 +20,7 @@ export function parseStatusAnswer(code: number, body: unknown, head?: AnswerHead
   const status = asObject(body);
   const details = asObject(status.details);
   const causes = Array.isArray(details.causes) ? details.causes : [];
-  const retryAfterMs = Number(details.retryAfterSeconds) * 1_000 || parseRetryAfter(head?.retryAfter, head?.date);
+  const retryAfterMs = Number(details.retryAfterSeconds) * 1_000 || parseRetryAfter(head?.retryAfter);
   return {
     code: code === 200 ? Number(status.code ?? 500) : code,
     isOfApiServer: status.kind === "Status",

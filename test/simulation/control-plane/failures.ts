@@ -23,8 +23,8 @@ export function failureOfAnswer(
   { status, message, retryAfterSeconds }: ErrorAnswer,
 ): ControlPlaneError {
   const body = Buffer.from(message === undefined ? "<html>" : JSON.stringify({ code: "", message }));
-  const headers = { retryAfter: retryAfterSeconds?.toString(), date: undefined };
-  return failureOfStatus({ kind: "Answered", status, ...headers, body, bodyEnd: "Complete" }, words, (text) => text);
+  const retryAfter = retryAfterSeconds?.toString();
+  return failureOfStatus({ kind: "Answered", status, retryAfter, body, bodyEnd: "Complete" }, words, (text) => text);
 }
 
 export function failureOfRefusal(words: RequestWords, { reason, message }: Refusal): ControlPlaneError {

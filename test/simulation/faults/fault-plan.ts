@@ -132,10 +132,8 @@ function effectFault(rates: FaultRates, { server }: PlannedCall, random: SeededR
   return noFault;
 }
 
-function retryAfter(random: SeededRandom): {
-  readonly retryAfter?: { readonly seconds: number; readonly asDate: boolean };
-} {
-  return random.next() < 0.5 ? {} : { retryAfter: { seconds: 1 + random.below(30), asDate: random.next() < 0.5 } };
+function retryAfter(random: SeededRandom): { readonly retryAfter?: { readonly seconds: number } } {
+  return random.next() < 0.5 ? {} : { retryAfter: { seconds: 1 + random.below(30) } };
 }
 
 /** Returns the FNV-1a hash of a text. */

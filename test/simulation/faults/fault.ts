@@ -25,10 +25,9 @@ export type Fault =
   /** A proxy answers with a page of its own, whether or not the server has done what was asked. */
   | { readonly kind: "Page"; readonly status: number; readonly isApplied: boolean };
 
-/** How a server asks the client to wait: in seconds, or by a date of the server's clock. */
+/** How long a server asks the client to wait. */
 export interface RetryAfter {
   readonly seconds: number;
-  readonly asDate: boolean;
 }
 
 /** The call has no fault. */
@@ -83,7 +82,5 @@ function lossWords({ asTimeout }: { readonly asTimeout: boolean }): string {
 }
 
 function retryAfterWords(retryAfter: RetryAfter | undefined): string {
-  return retryAfter === undefined
-    ? ""
-    : ` and asks for ${retryAfter.seconds} s${retryAfter.asDate ? " as a date" : ""}`;
+  return retryAfter === undefined ? "" : ` and asks for ${retryAfter.seconds} s`;
 }

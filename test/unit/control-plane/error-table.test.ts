@@ -51,7 +51,7 @@ test.each([
   ["no roles of the branch", "Role"],
 ])("404: %s → NotFound of %s", (message, subject) => {
   const body = Buffer.from(JSON.stringify({ code: "", message }));
-  const answer = { kind: "Answered", status: 404, retryAfter: undefined, date: undefined } as const;
+  const answer = { kind: "Answered", status: 404, retryAfter: undefined } as const;
   const request = { ...read, subject: "Endpoint" } as const;
   const error = failureOfStatus({ ...answer, body, bodyEnd: "Complete" }, request, (text) => text);
   expect(error).toMatchObject({ reason: "NotFound", subject });
