@@ -37,9 +37,8 @@ export interface KubernetesCall {
 export interface KubernetesConnection {
   readonly namespace: string;
   /**
-   * Makes a call and returns the parsed body of the answer.
-   * A request that is answered 401 had no effect. It is sent once more with newer credentials, unless the refused ones
-   * were read because of another 401 less than ten seconds ago. Every other request is sent once.
+   * Makes a call and returns the parsed body of the answer. It is sent once. After a 401 the next call uses credentials
+   * that are read again.
    * @throws KubernetesError. Its message holds no header and no body. LeaderFenceError when the fence of the call
    *   refuses; nothing was sent then.
    */
@@ -118,18 +117,12 @@ class HttpConnection implements KubernetesConnection {
     send: (session: Session, request: HttpRequest, timeoutMs: number) => Promise<Answer>,
   ): Promise<Answer> {
     const dueMs = this.#options.clock.monotonicMs() + call.timeoutMs;
-    const leftMs = () => Math.max(0, dueMs - this.#options.clock.monotonicMs());
-    const attempt = async () => {
-      const session = await this.#sessions.current(leftMs());
-      return { session, answer: await send(session, this.#requestOf(call, session), leftMs()) };
-    };
     try {
-      let { session, answer } = await attempt();
-      if ("status" in answer && answer.status === 401 && this.#sessions.renew(session)) {
-        if ("text" in answer) {
-          await answer.text();
-        }
-        ({ answer } = await attempt());
+      const session = await this.#sessions.current(call.timeoutMs);
+      const leftMs = Math.max(0, dueMs - this.#options.clock.monotonicMs());
+      const answer = await send(session, this.#requestOf(call, session), leftMs);
+      if ("status" in answer && answer.status === 401) {
+        this.#sessions.renew(session);
       }
       return answer;
     } catch (error) {

@@ -27,7 +27,7 @@ export interface CredentialSource {
   readonly namespace: string;
   /** Returns the present credentials. @throws Error when a file cannot be read or a plugin fails */
   current(): Promise<Credentials>;
-  /** Reads the configuration again, for the next `current()`. If that fails, the configuration stays as it is. */
+  /** Reads the configuration again, for the next `current()`. @throws Error when it cannot be read; it stays as it is */
   reload(): void;
 }
 
@@ -56,13 +56,7 @@ export function loadCredentialSource(load: () => KubeConfig = loadByClientRules)
     namespace: namespace || "default",
     current: () => credentialsOf(config),
     reload() {
-      // The file may be being replaced at this moment, which must not end the process. The old credentials are used
-      // once more.
-      try {
-        config = load();
-      } catch {
-        return;
-      }
+      config = load();
     },
   };
 }
@@ -195,24 +189,15 @@ export class Sessions {
     return await this.#within(timeoutMs, this.#opening);
   }
 
-  /**
-   * Must be called when the API server answered 401 to a call of this session. The first caller makes `current` read
-   * the credentials again; the others use the result.
-   * @returns whether to send the call again with a new session. `false`: the credentials of this session were read
-   *   because of another 401 less than ten seconds ago.
-   */
-  renew(refused: Session): boolean {
-    if (this.#session !== refused) {
-      return true;
-    }
+  /** After a 401 the next call reads the credentials again, at most once in ten seconds. */
+  renew(refused: Session): void {
     const nowMs = this.#clock.monotonicMs();
-    if (nowMs - this.#reloadedAtMs < credentialsAgeMs) {
-      return false;
+    if (this.#session !== refused || nowMs - this.#reloadedAtMs < credentialsAgeMs) {
+      return;
     }
     this.#reloadedAtMs = nowMs;
     this.#source.reload();
     this.#session = { ...refused, readAtMs: Number.NEGATIVE_INFINITY };
-    return true;
   }
 
   async close(): Promise<void> {

@@ -63,17 +63,6 @@ describe("credentials", () => {
     expect((await source.current()).headers.authorization).not.toBe(first);
   });
 
-  it("a reload while the file is half written → the old credentials stay", async () => {
-    let isBroken = false;
-    const source = loadCredentialSource(() => {
-      if (isBroken) throw new Error("half a file");
-      return load({ user: { token: "fake-token" } })();
-    });
-    isBroken = true;
-    source.reload();
-    expect((await source.current()).headers.authorization).toBe("Bearer fake-token");
-  });
-
   it("nothing that can be used → a KubeconfigError of one line", async () => {
     const broken = () => {
       throw new Error("ENOENT: no such file\n  at somewhere");
