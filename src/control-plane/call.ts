@@ -41,10 +41,5 @@ export function isWrite({ method }: RequestWords): boolean {
 /** Fills the placeholders in order. The ids are escaped, so that an id cannot change the path. */
 export function pathOf({ template, ids }: Pick<Request<unknown>, "template" | "ids">): string {
   const rest = ids.values();
-  return template.replace(/\{\w+\}/g, () => escapeSegment(rest.next().value ?? ""));
-}
-
-/** A segment of one or two dots would lead to another path. It is escaped twice; no object has such an id. */
-function escapeSegment(id: string): string {
-  return /^\.{1,2}$/.test(id) ? id.replaceAll(".", "%252E") : encodeURIComponent(id.toWellFormed());
+  return template.replace(/\{\w+\}/g, () => encodeURIComponent(rest.next().value?.toWellFormed() ?? ""));
 }
