@@ -9,16 +9,13 @@ import type { ReadKind } from "../../../src/plugin/cluster.ts";
 import { planNow } from "../../../src/plugin/plan.ts";
 import type { ComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
 import { conditionOf } from "../../../src/resource/conditions.ts";
-import { annotations } from "../../../src/resource/names.ts";
-import { identity, operation, owned, policy } from "../../unit/kinds/endpoint/builders.ts";
-import { combinations, type Factors, product } from "../../unit/kinds/endpoint/product/factors.ts";
+import { identity, policy } from "../../unit/kinds/endpoint/builders.ts";
+import { type Factors, product } from "../../unit/kinds/endpoint/product/factors.ts";
 import { claimsOf, createGiven } from "../../unit/kinds/endpoint/product/given.ts";
 import { type Call, ObservedWorld } from "./fresh-operator.ts";
 
 /** A long time limit: all cases take half a minute on one core. */
 const timeoutMs = 300_000;
-
-const { wakeRequestedAt: wake, suspendRequestedAt: suspend } = annotations;
 
 /** The effect of a plan, or of one reconcile: calls, writes, and the reason in status. */
 interface Effect {
@@ -177,47 +174,13 @@ function withoutFinalizer(given: Observation): Observation {
   return { ...given, resource: { ...given.resource, finalizers: [] } };
 }
 
-const power = {
-  asked: [{ [wake]: "1" }, { [suspend]: "1" }, { [wake]: "1", [suspend]: "1" }],
-  handled: [{}, { lastHandledWakeAt: "1" }, { lastHandledSuspendAt: "1" }],
-  shown: [
-    ...[{ state: "idle" }, { state: "active" }, { state: "idle", disabled: true }],
-    ...[
-      { state: "active", pendingState: "idle" },
-      { state: "idle", pendingState: "active" },
-    ],
-  ],
-  maxUnits: [undefined, 8],
-  isPaused: [false, true],
-  hasFinalizer: [false, true],
-  isDeleting: [false, true],
-  operations: [{}, { ownInFlight: [operation({ id: "op-own", action: "apply_config", status: "running" })] }],
-} as const;
-
-/** Compares cases with power annotations, which are not a factor of the product either. */
-async function comparePower(): Promise<void> {
-  for (const factors of combinations(power)) {
-    const { asked, handled, shown, maxUnits, isPaused, hasFinalizer, isDeleting, operations } = factors;
-    const given = owned(maxUnits === undefined ? {} : { compute: { minUnits: 1, maxUnits } }, {
-      resource: { annotations: asked, isPaused, hasFinalizer, isDeleting },
-      status: handled,
-      endpoint: shown,
-      operations,
-    });
-    await compare(factors, new ObservedWorld(given, []));
-  }
-}
-
-beforeAll(async () => {
-  await compareProduct();
-  await comparePower();
-}, timeoutMs);
+beforeAll(compareProduct, timeoutMs);
 
 describe("the plan of a resource, and one reconcile of an operator that has just started", () => {
   test("every plan of the product that a fresh process can make → is what the operator then does", () => {
     expect(compared).toBe(131_148);
     expect([...kinds.keys()].sort()).toEqual([
-      ...["ChangePower", "CloseIntent", "CreateEndpoint", "DeleteEndpoint", "ForgetEndpoint", "Idle", "Look"],
+      ...["CloseIntent", "CreateEndpoint", "DeleteEndpoint", "ForgetEndpoint", "Idle", "Look"],
       ...["MoveEndpoint", "RecordOwnership", "RemoveFinalizer", "Settled", "Stall", "UpdateEndpoint", "Wait"],
     ]);
     expect(differences.slice(0, 3)).toEqual([]);
