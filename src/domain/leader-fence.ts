@@ -18,16 +18,16 @@ export class LeaderFenceError extends PutOffError {
 
 /** A leader fence that this process can also close permanently, when it stops or has lost the Lease. */
 export class ClosableFence implements LeaderFence {
-  readonly #behind: LeaderFence | undefined;
+  readonly #behind: LeaderFence;
   #isOpen = true;
 
-  /** @param behind another fence that must allow each effect too, for instance that of the Lease. @default none */
-  constructor(behind?: LeaderFence) {
+  /** @param behind another fence that must allow each effect too: that of the Lease */
+  constructor(behind: LeaderFence) {
     this.#behind = behind;
   }
 
   mayStartEffect(timeoutMs: number): boolean {
-    return this.#isOpen && (this.#behind?.mayStartEffect(timeoutMs) ?? true);
+    return this.#isOpen && this.#behind.mayStartEffect(timeoutMs);
   }
 
   /** Closes the fence: no effect starts after this call. Effects that have started are not interrupted. */

@@ -1,5 +1,4 @@
 /** Ends the process in order: a shutdown in steps, and the end after an unhandled error. */
-import type { EventEmitter } from "node:events";
 import type { Clock } from "../domain/clock.ts";
 import type { Logger } from "../domain/logger.ts";
 
@@ -39,24 +38,17 @@ export async function shutDown(
   return unfinished;
 }
 
-interface UnhandledErrorsOptions {
-  readonly emitter: Pick<EventEmitter, "on">;
-  /** Logs the error. It must write each line before it returns, because the process ends right after. */
-  readonly logger: Logger;
-  readonly exit: () => void;
-}
-
-/** The operator's own code has failed in an unforeseen place, so its memory may be wrong. */
-export function endOnUnhandledErrors({ emitter, logger, exit }: UnhandledErrorsOptions): void {
-  for (const event of ["uncaughtException", "unhandledRejection"] as const) {
-    emitter.on(event, (error: unknown) => {
-      try {
-        logger.error({ err: error, event }, "the process ends because of an unhandled error");
-      } finally {
-        exit();
-      }
-    });
-  }
+/**
+ * The operator's own code has failed in an unforeseen place, so its memory may be wrong.
+ * @param logger must write an error before it returns, because the process ends right after
+ */
+export function endOnUnhandledErrors(logger: Logger, exit: () => void): void {
+  const end = (event: string) => (error: unknown) => {
+    logger.error({ err: error, event }, "the process ends because of an unhandled error");
+    exit();
+  };
+  process.on("uncaughtException", end("uncaughtException"));
+  process.on("unhandledRejection", end("unhandledRejection"));
 }
 
 /** @returns true when it has settled, resolved or rejected; false when the time ran out first */

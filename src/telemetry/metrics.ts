@@ -19,10 +19,8 @@ export interface MetricsOptions extends ResourceGaugesOptions, ControlPlaneSourc
   readonly workers: number;
   /** Returns the number of requests to the API server in flight: each is a worker at work. */
   readonly activeWorkers: () => number;
-  /** @default none */
-  readonly accesses?: (() => readonly DatabaseAccess[]) | undefined;
-  /** @default none */
-  readonly branches?: (() => readonly DatabaseBranch[]) | undefined;
+  readonly accesses: () => readonly DatabaseAccess[];
+  readonly branches: () => readonly DatabaseBranch[];
   /** Returns the number of endpoints whose name has this cluster's token and that no resource owns. */
   readonly orphanCount: () => number;
   readonly queueStats: () => WorkQueueStats;
@@ -50,8 +48,8 @@ export function createMetrics(options: MetricsOptions) {
   const leader = "1 while this process is the leader and may act.";
   registry.values({ leader_election_master_status: [leader, () => Number(isLeader())] }, { name: leaseName });
   const eventLoopDelayed = createProcessMetrics(registry, options.version);
-  const access = createAccessMetrics(registry, options.accesses ?? (() => []), options.nowMs);
-  registerBranchGauges(registry, options.branches ?? (() => []), options.nowMs);
+  const access = createAccessMetrics(registry, options.accesses, options.nowMs);
+  registerBranchGauges(registry, options.branches, options.nowMs);
   const render = () => registry.metrics();
   return { operations, reconciles, queue, controlPlane, eventLoopDelayed, access, render };
 }

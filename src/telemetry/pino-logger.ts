@@ -58,8 +58,8 @@ const nameFields = new Set(["namespace", "name", "uid", "kind", "planeId", "proj
 
 /** The copy has no secrets and can be written as JSON: errors become plain objects with their causes. */
 export function redactValue(value: unknown, redact: Redact, depth = 0): unknown {
-  if (typeof value === "string" || typeof value === "bigint" || typeof value === "symbol") {
-    return redact(String(value));
+  if (typeof value === "string") {
+    return redact(value);
   }
   if (typeof value !== "object" || value === null || value instanceof Date) {
     return value;

@@ -24,7 +24,7 @@ interface ServerOptions {
 interface HttpListenerOptions extends ServerOptions {
   /** The name of the setting that has the address, for error messages. */
   readonly setting: string;
-  /** The routes for GET and HEAD, by their exact path. Each gets the Authorization header; "" if there is none. */
+  /** By their exact path, whatever the method. Each gets the Authorization header; "" if there is none. */
   readonly routes: Readonly<Record<string, (authorization: string) => HttpAnswer | Promise<HttpAnswer>>>;
 }
 
@@ -72,14 +72,11 @@ async function close(server: Server): Promise<void> {
 }
 
 async function answer(request: IncomingMessage, options: HttpListenerOptions): Promise<HttpAnswer> {
-  const { method, url = "", headers } = request;
+  const { url = "", headers } = request;
   const path = url.split("?")[0] ?? "";
   const route = Object.hasOwn(options.routes, path) ? options.routes[path] : undefined;
   if (route === undefined) {
     return plainText(404, "not found\n");
-  }
-  if (method !== "GET" && method !== "HEAD") {
-    return { ...plainText(405, "only GET and HEAD are answered here\n"), headers: { allow: "GET, HEAD" } };
   }
   try {
     return await route(headers.authorization ?? "");

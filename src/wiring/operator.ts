@@ -129,7 +129,7 @@ export async function runOperator(config: Config, parts: ProcessParts): Promise<
   // contain it before its first use.
   const keys = new RecentSecrets(config.apiKey.kind === "Value" ? [config.apiKey.value] : []);
   const logger = createPinoLogger({ level: config.logLevel, knownSecrets: () => keys.forms() });
-  endOnUnhandledErrors({ emitter: process, logger, exit });
+  endOnUnhandledErrors(logger, exit);
   const stop = stopOnSignal();
   const { tracesEndpoint: endpoint } = config;
   const tracing =

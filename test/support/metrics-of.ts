@@ -28,6 +28,8 @@ export function metricsOf(parts: Partial<Parameters<typeof createMetrics>[0]> = 
     workers: 16,
     activeWorkers: () => 0,
     resources: () => [],
+    accesses: () => [],
+    branches: () => [],
     orphanCount: () => 2,
     nowMs: () => nowMs,
     operationsAges: () => [{ controlPlane: "settings", projectId: "green-fox-123456", ageMs: 31_500 }],

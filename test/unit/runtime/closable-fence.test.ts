@@ -2,13 +2,6 @@
 import { expect, it } from "vitest";
 import { ClosableFence } from "../../../src/domain/leader-fence.ts";
 
-it("nothing behind it → open until it is closed", () => {
-  const fence = new ClosableFence();
-  expect(fence.mayStartEffect(8_000)).toBe(true);
-  fence.close();
-  expect(fence.mayStartEffect(0)).toBe(false);
-});
-
 it("a lease behind it → as open as that, and closed for good once closed", () => {
   let leftMs = 5_000;
   const fence = new ClosableFence({ mayStartEffect: (timeoutMs) => timeoutMs <= leftMs });

@@ -30,9 +30,4 @@ describe("redactValue", () => {
     loop.self = loop;
     expect(() => JSON.stringify(redactValue(loop, redact))).not.toThrow();
   });
-
-  test("bigint and symbol → text", () => {
-    const value = redactValue({ a: 1n, b: Symbol("s"), d: new Date(0) }, redact);
-    expect(JSON.stringify(value)).toBe('{"a":"1","b":"Symbol(s)","d":"1970-01-01T00:00:00.000Z"}');
-  });
 });
