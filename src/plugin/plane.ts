@@ -72,10 +72,8 @@ export function problemOf({ id, resource }: ReadPlane): PlaneProblem | undefined
 
 /** @throws Error when the control plane, or the record of the resource that uses it, has another URL */
 export function requireUrl(serviceUrl: string, plane: ReadPlane, user?: Planned): void {
-  const { ownership, createIntent, conditions } = user?.status ?? {};
-  const isRefused = conditionOf(conditions, "Stalled")?.reason === "IdentityUnproven";
-  const recorded = isRefused ? undefined : (ownership ?? createIntent)?.serviceUrl;
-  const wanted = specOf(plane)?.url ?? recorded;
+  const { ownership, createIntent } = user?.status ?? {};
+  const wanted = specOf(plane)?.url ?? (ownership ?? createIntent)?.serviceUrl;
   if (wanted !== undefined && new URL(wanted).href !== new URL(serviceUrl).href) {
     const differs = `CONTROL_PLANE_URL is ${serviceUrl}, but ${planeName(plane.id)} is at ${wanted}.`;
     throw new Error(`${differs} Set CONTROL_PLANE_URL and the key to those of that control plane.`);

@@ -166,15 +166,26 @@ export class PluginRun {
         throw new Error("spec.disabled is true, so the operator would not start it.");
       await this.#cluster.annotate(key, { ...withdrawn, [annotation]: value });
       if (this.#options.wait === true) {
-        return untilHandled(
-          () => this.#cluster.get(computeEndpointKind, key),
-          ({ status }) => status[handled] === value,
-        );
+        return await this.#untilHandled(key, ({ status }) => status[handled] === value);
       }
       const resource = keyText(key);
       const text = `${resource}: asked to ${action} with ${annotation}=${value}\n`;
       return { value: { resource, action, annotation, value }, text, exitCode: exitCodes.ok };
     });
+  }
+
+  /** Waits until the operator has done it, or a person must act first. @throws Error after two minutes */
+  async #untilHandled(key: ResourceKey, isHandled: (resource: ComputeEndpoint) => boolean): Promise<Result> {
+    const endMs = systemClock.monotonicMs() + 120_000;
+    while (systemClock.monotonicMs() < endMs) {
+      const resource = await this.#cluster.get(computeEndpointKind, key);
+      const result = explained(resource);
+      const { waitsFor, reason } = result.value;
+      const isBlocked = waitsFor === "Person" && reason !== "OperationFailed";
+      if (isHandled(resource) ? waitsFor !== "Operator" : isBlocked) return result;
+      await setTimeout(1_000);
+    }
+    throw new Error("The operator has not done it within two minutes.");
   }
 
   /** A name selects one object. Without names, options select objects of the first kind. */
@@ -276,21 +287,4 @@ type Named = { readonly key: ResourceKey };
 
 function nameOf({ key }: Named): string {
   return keyText(key);
-}
-
-/** Waits until the operator has done it, or a person must act first. @throws Error after two minutes */
-async function untilHandled(
-  read: () => Promise<ComputeEndpoint>,
-  isHandled: (resource: ComputeEndpoint) => boolean,
-): Promise<Result> {
-  const endMs = systemClock.monotonicMs() + 120_000;
-  while (systemClock.monotonicMs() < endMs) {
-    const resource = await read();
-    const result = explained(resource);
-    const { waitsFor, reason } = result.value;
-    const isBlocked = waitsFor === "Person" && reason !== "OperationFailed";
-    if (isHandled(resource) ? waitsFor !== "Operator" : isBlocked) return result;
-    await setTimeout(1_000);
-  }
-  throw new Error("The operator has not done it within two minutes.");
 }

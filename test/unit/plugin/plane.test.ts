@@ -21,8 +21,8 @@ describe("the control plane of a resource", () => {
   const settings: ReadPlane = { id: "", resource: "None" };
 
   /** A resource with an ownership record of this URL. */
-  function recorded(serviceUrl: string, reason: "IdentityUnproven" | "UpToDate" = "UpToDate"): ComputeEndpoint {
-    const stored = resourceSaying(reason);
+  function recorded(serviceUrl: string): ComputeEndpoint {
+    const stored = resourceSaying("UpToDate");
     const ownership = {
       ...{ endpointId: "ep-one", projectId: "green-fox-123456", resourceUid: "uid-1", clusterId: "c", serviceUrl },
       origin: "Created",
@@ -49,7 +49,6 @@ describe("the control plane of a resource", () => {
       recorded(other),
       elsewhere,
     ],
-    ["the operator itself refuses that record", url, settings, recorded(other, "IdentityUnproven"), undefined],
   ])("%s", (_name, given, plane, user, refusal) => {
     const check = () => requireUrl(given, plane, user);
     if (refusal === undefined) expect(check).not.toThrow();
