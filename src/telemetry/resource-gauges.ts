@@ -77,21 +77,16 @@ export function registerResourceGauges(
     ],
   });
   // An action that has appeared once keeps a series with 0, so that a graph shows no gap.
-  const counts = new Map<string, number>();
+  const seen = new Set<string>();
   registry.computed(
     "compute_endpoint_operations_in_flight",
     "Operations that the control plane is carrying out now.",
     () => {
-      for (const action of counts.keys()) {
-        counts.set(action, 0);
-      }
-      for (const resource of resources()) {
-        for (const operation of inFlightOf(resource)) {
-          const action = boundAction(resource.key.namespace, operation.action);
-          counts.set(action, (counts.get(action) ?? 0) + 1);
-        }
-      }
-      return [...counts].map(([action, count]) => [{ action }, count]);
+      const inFlight = resources().flatMap((resource) =>
+        inFlightOf(resource).map(({ action }) => boundAction(resource.key.namespace, action)),
+      );
+      for (const action of inFlight) seen.add(action);
+      return [...seen].map((action) => [{ action }, inFlight.filter((each) => each === action).length]);
     },
   );
   registry.ofEach(operationsAges, {
