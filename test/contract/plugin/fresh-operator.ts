@@ -2,7 +2,6 @@
 import type { ControlPlane } from "../../../src/domain/control-plane.ts";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import { KubernetesError } from "../../../src/domain/resource-store.ts";
-import { fullGrant, type GrantOf } from "../../../src/engine/grant.ts";
 import type { Claim } from "../../../src/kinds/endpoint/claims.ts";
 import { EndpointKind } from "../../../src/kinds/endpoint/endpoint-kind.ts";
 import type { Observation } from "../../../src/kinds/endpoint/plan.ts";
@@ -44,14 +43,10 @@ export class ObservedWorld {
     return this.store.get(this.resource.key);
   }
 
-  /**
-   * Runs one reconcile of a freshly started operator.
-   * @param grantOf what each namespace may do. @default everything
-   */
-  async reconcile(grantOf: GrantOf = () => fullGrant): Promise<void> {
+  /** Runs one reconcile of a freshly started operator. */
+  async reconcile(): Promise<void> {
     const { clock, store, controlPlane } = this;
     const engine = new FakeEngine({ kinds: [new EndpointKind(store)], controlPlane, identity, policy, clock });
-    engine.unit = { grantOf };
     await engine.reconcile(project);
   }
 }

@@ -2,9 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { beforeAll, describe, expect, test } from "vitest";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
-import { fullGrant, noGrant } from "../../../src/engine/grant.ts";
 import type { Observation, Plan } from "../../../src/kinds/endpoint/plan.ts";
-import type { GrantMode } from "../../../src/planes/grants.ts";
 import type { ReadKind } from "../../../src/plugin/cluster.ts";
 import { planNow } from "../../../src/plugin/plan.ts";
 import type { ComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
@@ -49,7 +47,7 @@ function isVisible({ project: { echoesNames, endpoints } }: Observation): boolea
 
 /** Whether the operator needs no read for the plan. Then it adds no finalizer either. */
 function isStanding(plan: Plan): boolean {
-  const reasons: readonly string[] = ["Paused", "InvalidSpec", "IdentityUnproven", "ProjectNotGranted"];
+  const reasons: readonly string[] = ["Paused", "InvalidSpec", "IdentityUnproven"];
   return "reason" in plan && reasons.includes(plan.reason);
 }
 
@@ -111,16 +109,19 @@ function effectIn(world: ObservedWorld, step: Planned): Effect {
   };
 }
 
-const grants = { WhenUsed: fullGrant, Required: noGrant, Open: { mayChange: true, mayAdopt: false } };
-
-/** @param factors only for the message. @param projectGrants no Namespace has the annotation */
-async function compare(factors: object, world: ObservedWorld, projectGrants: GrantMode = "WhenUsed"): Promise<void> {
+/** @param factors only for the message */
+async function compare(factors: object, world: ObservedWorld): Promise<void> {
   const { resource, clock, controlPlane } = world;
-  const settings = { ...policy, projectGrants, clusterId: identity.clusterId, watchNamespaces: [] };
+  const settings = {
+    ...policy,
+    projectGrants: "WhenUsed" as const,
+    clusterId: identity.clusterId,
+    watchNamespaces: [],
+  };
   const reads = { cluster: clusterOf(world), controlPlane, settings, clock };
   const step = await planNow(reads, resource).catch((error: Error) => error);
   if (world.calls.length + world.store.writes.length > 0) writes.push(JSON.stringify(factors));
-  await world.reconcile(() => grants[projectGrants]);
+  await world.reconcile();
   if (step instanceof Error) {
     // The endpoint cannot be read, or status has another URL than the environment. Then nothing is sent.
     const isExpected = step instanceof ControlPlaneError || step.message.startsWith("CONTROL_PLANE_URL is");
@@ -146,8 +147,8 @@ function clusterOf({ resource, siblings }: ObservedWorld) {
 }
 
 /**
- * Grants and new resources are no factors of the product. Instead, each of them is compared with one case of this number
- * of cases. The number is prime, so that every level of each factor occurs.
+ * A new resource is no factor of the product. It is compared with one case of this number of cases. The number is prime,
+ * so that every level of each factor occurs.
  */
 const stride = 61;
 
@@ -165,8 +166,6 @@ async function compareProduct(): Promise<void> {
     const { resource } = given;
     const isNew = resource.deletionTimestamp === undefined && resource.status.ownership === undefined;
     if (isNew) await compare({ isNew, factors }, new ObservedWorld(withoutFinalizer(given), claimsOf(factors)));
-    for (const mode of ["Required", "Open"] as const)
-      await compare({ mode, factors }, new ObservedWorld(given, claimsOf(factors)), mode);
   }
 }
 
