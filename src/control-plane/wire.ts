@@ -57,7 +57,6 @@ const endpoint = z
     name: z.string().max(1_024).nullish(),
     last_active: timestamp.nullish(),
     created_at: timestamp,
-    updated_at: timestamp,
   })
   .transform((wire): ObservedEndpoint => {
     const settings = Object.entries(wire.settings?.pg_settings ?? {}).filter(([, value]) => value !== null);
@@ -79,7 +78,6 @@ const endpoint = z
       name: presentText(wire.name),
       lastActiveTime: wire.last_active ?? undefined,
       createdTime: wire.created_at,
-      updatedTime: wire.updated_at,
     };
   });
 

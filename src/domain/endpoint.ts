@@ -27,10 +27,9 @@ export interface ObservedEndpoint {
   readonly suspendTimeoutSeconds: number | undefined;
   /** The endpoint's name. `undefined`: not shown, or the endpoint has none. */
   readonly name: string | undefined;
-  /** `lastActiveTime`, `createdTime` and `updatedTime` are RFC 3339 of the control plane's clock. */
+  /** `lastActiveTime` and `createdTime` are RFC 3339 of the control plane's clock. */
   readonly lastActiveTime: string | undefined;
   readonly createdTime: string;
-  readonly updatedTime: string;
 }
 
 /** Whether nothing can be connected, and nothing is about to start. An unknown word counts as active. */

@@ -23,7 +23,6 @@ export function observedEndpoint(given: Given): ObservedEndpoint {
     suspendTimeoutSeconds: undefined,
     name: undefined,
     lastActiveTime: undefined,
-    updatedTime: given.createdTime,
     ...given,
   };
 }

@@ -35,7 +35,7 @@ describe("an answer", () => {
         ...{ minUnits: 0.25, maxUnits: 2, state: "init", pendingState: undefined, pgSettings: {} },
         ...{ poolerEnabled: false, poolerMode: "transaction", disabled: false, suspendTimeoutSeconds: undefined },
         ...{ name: undefined, lastActiveTime: undefined },
-        ...{ createdTime: leanEndpoint.created_at, updatedTime: leanEndpoint.updated_at },
+        createdTime: leanEndpoint.created_at,
       },
     ]);
   });
