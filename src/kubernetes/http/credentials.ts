@@ -65,10 +65,8 @@ function loadOrExplain(load: () => KubeConfig): KubeConfig {
   try {
     return load();
   } catch (error) {
-    const isExplained = error instanceof KubeconfigError;
-    throw isExplained
-      ? error
-      : new KubeconfigError(`the kubeconfig cannot be used: ${firstLine(error)}`, { cause: error });
+    if (error instanceof KubeconfigError) throw error;
+    throw new KubeconfigError(`the kubeconfig cannot be used: ${firstLine(error)}`, { cause: error });
   }
 }
 

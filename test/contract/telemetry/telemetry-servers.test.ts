@@ -195,9 +195,4 @@ describe("close", () => {
     await cut;
     expect(logged).toEqual([]);
   });
-
-  test("closed twice → both end", async () => {
-    const { listener } = await health([]);
-    await Promise.all([listener.close(), listener.close()]);
-  });
 });
