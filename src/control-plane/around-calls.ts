@@ -2,8 +2,7 @@
 import { backoffMs, type Clock, type Timer } from "../domain/clock.ts";
 import type { Caller, ControlPlaneObserver } from "../domain/control-plane.ts";
 import { ControlPlaneError, type ControlPlaneReason } from "../domain/control-plane-error.ts";
-import { type Call, isWrite, type KeyedCall } from "./call.ts";
-import type { KeySource } from "./key-source.ts";
+import { type Call, isWrite, type KeyedCall, type KeySource } from "./call.ts";
 import type { RequestBudget } from "./request-budget.ts";
 
 /** The source is asked once, at the first request: all requests of one reconcile use one API key. */

@@ -1,5 +1,5 @@
 /** The API key of one control plane: where it is read, and which one is in use. */
-import { isApiKey, type KeySource } from "../control-plane/key-source.ts";
+import { isApiKey, type KeySource } from "../control-plane/call.ts";
 import type { Clock } from "../domain/clock.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { allowSecretsCommand, KubernetesError, type ResourceKey, type SecretStore } from "../domain/resource-store.ts";

@@ -1,7 +1,7 @@
 /** Tests which key the calls of one reconcile use, and how a control plane is recorded. */
 import { expect, it } from "vitest";
+import type { KeySource } from "../../../src/control-plane/call.ts";
 import { connectControlPlane } from "../../../src/control-plane/connection.ts";
-import type { KeySource } from "../../../src/control-plane/key-source.ts";
 import type { ControlPlaneMetrics } from "../../../src/domain/control-plane.ts";
 import { settingsPlane } from "../../../src/resource/control-plane-resource.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
