@@ -71,17 +71,6 @@ export function usageText(rows: readonly Used[]): string {
   return tableOf([...header, "BRANCH-THIS-MONTH", "SINCE"], fields, rows);
 }
 
-/** `serviceUrl`: the control plane that listed the endpoints. Another one may have an endpoint of the same id. */
-export function unownedEndpoints(
-  endpoints: readonly ObservedEndpoint[],
-  resources: readonly ComputeEndpoint[],
-  serviceUrl: string,
-): readonly ObservedEndpoint[] {
-  const here = resources.filter(({ status }) => (status.ownership?.serviceUrl ?? serviceUrl) === serviceUrl);
-  const owned = new Set(here.flatMap(({ claimedId }) => claimedId ?? []));
-  return endpoints.filter(({ id }) => !owned.has(id));
-}
-
 /** A branch without an owner is a row without an endpoint. */
 export function endpointsText(endpoints: readonly Partial<ObservedEndpoint>[]): string {
   const header = ["PROJECT", "ENDPOINT", "TYPE", "BRANCH", "STATE"];

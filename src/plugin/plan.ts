@@ -92,13 +92,11 @@ function isDone(plan: PlanResult["plan"]): boolean {
 }
 
 /** What events and status will say. */
-function textsOf(result: PlanResult): readonly string[] {
-  if ("message" in result.plan) return [result.plan.message];
-  return "place" in result.resource ? [] : textsOfEndpoint(result.plan as Plan, result.resource);
-}
-
-function textsOfEndpoint(plan: Plan, { status }: ComputeEndpoint): readonly string[] {
-  const own = endpointPlan(plan);
+function textsOf({ plan, resource }: PlanResult): readonly string[] {
+  if ("message" in plan) return [plan.message];
+  if ("place" in resource) return [];
+  const { status } = resource;
+  const own = endpointPlan(plan as Plan);
   const events = plan.kind === "RemoveFinalizer" ? releaseEvents(plan.cause, status) : own && traitsOf(own).announced;
   const summary = own && rulesOf(own).summary(own);
   const then = summary && "reason" in summary ? [`then ${summary.reason}: ${summary.message}`] : [];

@@ -17,15 +17,7 @@ import { isTokenOfCluster, ownershipToken } from "../resource/identity.ts";
 import { annotations } from "../resource/names.ts";
 import { systemClock } from "../runtime/system-clock.ts";
 import { Cluster, openService, orRefusal, parseName, type ReadKind } from "./cluster.ts";
-import {
-  adoptionManifest,
-  endpointsText,
-  operationsText,
-  unownedEndpoints,
-  usageOf,
-  usageText,
-  withTotals,
-} from "./listings.ts";
+import { adoptionManifest, endpointsText, operationsText, usageOf, usageText, withTotals } from "./listings.ts";
 import { applied, filesIn, type Manifest, readManifests } from "./manifests.ts";
 import { planBranch, planNow, planned } from "./plan.ts";
 import { requireUrl } from "./plane.ts";
@@ -194,10 +186,9 @@ export class PluginRun {
     kinds: readonly ReadKind<Resource>[],
   ): Promise<readonly Resource[]> {
     if (names.length > 0) {
-      return await this.#each(names, (name) => {
-        const { kind, key } = parseName(name, this.#namespace, kinds);
-        return this.#cluster.get(kind, key);
-      });
+      const parsed = names.map((name) => ({ name, ...parseName(name, this.#namespace, kinds) }));
+      const read = ({ kind, key }: (typeof parsed)[number]) => this.#cluster.get(kind, key);
+      return await this.#each(parsed, read, ({ name }) => name);
     }
     const { allNamespaces, selector } = this.#options;
     const [first] = kinds;
@@ -242,8 +233,11 @@ export class PluginRun {
     const projects = this.#options.project ?? [...new Set(ids)].filter((id) => id !== noProject).sort();
     const read = async (projectId: string) => ({ projectId, ...(await service.listEndpoints(projectId)) });
     const lists = await this.#each(projects, read);
-    const listed = lists.flatMap(({ endpoints }) => endpoints);
-    const endpoints = unownedEndpoints(listed, resources, service.serviceUrl);
+    // Another control plane may have an endpoint of the same id.
+    const isHere = ({ status: { ownership } }: ComputeEndpoint) =>
+      ownership === undefined || ownership.serviceUrl === service.serviceUrl;
+    const owned = new Set(resources.filter(isHere).flatMap(({ claimedId }) => claimedId ?? []));
+    const endpoints = lists.flatMap((list) => list.endpoints.filter(({ id }) => !owned.has(id)));
     return { endpoints, ref, projects: lists.map(({ projectId }) => projectId) };
   }
 

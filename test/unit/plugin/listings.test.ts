@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { computeEndpointKind, planeKinds } from "../../../src/kubernetes/store/resource-kinds.ts";
 import { parseName, type ReadKind } from "../../../src/plugin/cluster.ts";
-import { adoptionManifest, unownedEndpoints, usageOf, usageText, withTotals } from "../../../src/plugin/listings.ts";
+import { adoptionManifest, usageOf, usageText, withTotals } from "../../../src/plugin/listings.ts";
 import { parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
 import { endpoint } from "../kinds/endpoint/builders.ts";
 
@@ -24,17 +24,6 @@ test.each([
 test.each(["pod/x", "cpl/", "cpl/a/b", ""])("%j → refused with the names that fit", (text) => {
   expect(() => parseName(text, "shop", Object.values(planeKinds))).toThrow(/write NAME, cpl\/NAME, ccpl\/NAME/);
   expect(() => parseName("dba/app", "shop", [computeEndpointKind])).toThrow(/write NAME, cpe\/NAME/);
-});
-
-test("an endpoint with a record at this URL → owned; at another URL → not owned here", () => {
-  const resource = (serviceUrl: string) => {
-    const record = { endpointId: "ep-one", projectId: "p", resourceUid: "u", clusterId: "c", origin: "Created" };
-    const metadata = { name: "orders", namespace: "shop", uid: "u", resourceVersion: "1" };
-    return parseComputeEndpoint({ metadata, status: { ownership: { ...record, serviceUrl } } });
-  };
-  const one = endpoint({ id: "ep-one" });
-  expect(unownedEndpoints([one], [resource("https://a/v2")], "https://a/v2")).toEqual([]);
-  expect(unownedEndpoints([one], [resource("https://b/v2")], "https://a/v2")).toEqual([one]);
 });
 
 test.each([
