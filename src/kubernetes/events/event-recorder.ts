@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { Clock } from "../../domain/clock.ts";
-import { type LeaderFence, LeaderFenceError } from "../../domain/leader-fence.ts";
+import type { LeaderFence } from "../../domain/leader-fence.ts";
 import type { Logger } from "../../domain/logger.ts";
 import type { EventRecorder, ResourceEvent, StoredIdentity } from "../../domain/resource-store.ts";
 import { pause } from "../../http/call-deadline.ts";
@@ -39,7 +39,7 @@ const dropsLoggedEveryMs = 60_000;
 
 /**
  * Records Kubernetes events in memory, and sends each once in the background. Events are best effort: if too many wait,
- * a write fails or the process ends, some are dropped and counted.
+ * a write fails or the process ends, some are lost, and the log says so.
  */
 export class QueuedEventRecorder implements EventRecorder {
   readonly #options: EventRecorderOptions;
@@ -115,14 +115,8 @@ export class QueuedEventRecorder implements EventRecorder {
       if (this.#sent.size > memoryCapacity) {
         this.#sent.delete(this.#sent.keys().next().value ?? "");
       }
-    } catch (error) {
-      this.#drop(1);
-      if (!(error instanceof LeaderFenceError)) {
-        logger.warn(
-          { ...resource.key, eventReason: event.reason, err: error },
-          "an event could not be sent and is lost",
-        );
-      }
+    } catch (err) {
+      logger.warn({ ...resource.key, eventReason: event.reason, err }, "an event could not be sent and is lost");
     }
   }
 
@@ -133,7 +127,7 @@ export class QueuedEventRecorder implements EventRecorder {
       this.#dropsLoggedAtMs = nowMs;
       this.#options.logger.warn(
         { dropped: this.#dropped },
-        "events were dropped: too many waited, a write failed, or the process ends; `dropped` counts them since the start",
+        "events were dropped: too many waited, or the process ends; `dropped` counts them since the start",
       );
     }
   }
