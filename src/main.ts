@@ -16,7 +16,7 @@ function refuseOldNode(version: string): void {
   const [major = 0, minor = 0] = version.split(".").map(Number);
   if (major > 22 || (major === 22 && minor >= 19)) return;
   const needed = `endpoint-operator needs Node 22.19 or later, and this is Node ${version}.`;
-  process.stderr.write(`${needed} Install a newer Node, or use the image.\n`);
+  process.stderr.write(`${needed} Install a newer Node.\n`);
   process.exit(exitBadConfiguration);
 }
 

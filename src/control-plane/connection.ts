@@ -11,7 +11,7 @@ import type { Call, KeyedCall, KeySource } from "./call.ts";
 import { createHttpClient, type HttpClient, serviceUrlOf } from "./http-call.ts";
 import { RequestBudget } from "./request-budget.ts";
 import { controlPlaneOf } from "./typed-calls.ts";
-import { UnreadableObjects } from "./unreadable-objects.ts";
+import { countUnreadable } from "./unreadable-objects.ts";
 
 /** What all control planes share. */
 export interface ConnectOptions {
@@ -52,7 +52,7 @@ export function connectControlPlane(options: ConnectOptions, target: PlaneTarget
   const { serviceUrl } = client;
   const held = holdAfterThrottling(client.call, { clock, observer });
   const probing = holdAfterRefusedKey(held, { clock, keys });
-  const unreadable = new UnreadableObjects({ logger, planeId: planeLabel(id) });
+  const unreadable = countUnreadable(logger, planeLabel(id));
   const { requestsPerSecond } = config;
   const budget = new RequestBudget({ clock, requestsPerMinute, requestsPerSecond, observer });
   const access = {

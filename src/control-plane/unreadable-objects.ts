@@ -7,25 +7,12 @@ export type ListReport = (projectId: string, kind: Kind, unreadableIds: readonly
 
 const maxLoggedIds = 20;
 
-interface UnreadableOptions {
-  readonly logger: Pick<Logger, "warn">;
-  /** The control plane, for the log. */
-  readonly planeId: string;
-}
-
-/** Of one control plane. */
-export class UnreadableObjects {
-  readonly #options: UnreadableOptions;
-  readonly #lists = new Map<string, readonly string[]>();
-
-  constructor(options: UnreadableOptions) {
-    this.#options = options;
-  }
-
-  readonly note: ListReport = (projectId, kind, ids) => {
-    const { logger, planeId } = this.#options;
+/** Counts the unreadable objects of one control plane, and logs each new one. @param planeId for the log */
+export function countUnreadable(logger: Pick<Logger, "warn">, planeId: string) {
+  const lists = new Map<string, readonly string[]>();
+  const note: ListReport = (projectId, kind, ids) => {
     const key = `${kind} ${projectId}`;
-    const known = new Set(this.#lists.get(key));
+    const known = new Set(lists.get(key));
     const added = ids.filter((id) => !known.has(id));
     if (added.length > 0) {
       logger.warn(
@@ -34,13 +21,10 @@ export class UnreadableObjects {
       );
     }
     if (ids.length > 0) {
-      this.#lists.set(key, ids);
+      lists.set(key, ids);
     } else {
-      this.#lists.delete(key);
+      lists.delete(key);
     }
   };
-
-  count(): number {
-    return [...this.#lists.values()].flat().length;
-  }
+  return { note, count: () => [...lists.values()].flat().length };
 }

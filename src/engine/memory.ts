@@ -105,9 +105,6 @@ export function memoryOf(
   return memory;
 }
 
-/** This many projects without resources stay in memory, so that the metric still counts their orphans. */
-const emptyProjectsLimit = 200;
-
 interface ProjectsOptions {
   readonly clock: Clock;
   readonly operationsOf: (projectId: string) => ProjectOperations;
@@ -173,21 +170,7 @@ export class Projects {
       .map(({ projectId, operationsReadAtMs }) => ({ projectId, ageMs: nowMs - operationsReadAtMs }));
   }
 
-  /** Forgets projects without resources: those that were never read, and the oldest ones above the limit. */
-  forgetEmpty(): void {
-    const empty = [...this.#projects.values()].filter(({ resources }) => resources.size === 0);
-    const never = empty.filter(({ listedWith }) => listedWith === undefined);
-    const tooMany = empty.filter(({ listedWith }) => listedWith !== undefined).slice(0, -emptyProjectsLimit);
-    for (const { projectId } of [...never, ...tooMany]) {
-      this.#projects.delete(projectId);
-    }
-  }
-
   forget(projectId: string): void {
     this.#projects.delete(projectId);
-  }
-
-  has(projectId: string): boolean {
-    return this.#projects.has(projectId);
   }
 }

@@ -234,8 +234,11 @@ class ProjectReconcile {
 
   #requeue(): Requeue {
     const { projects, problem } = this.#of.unit;
-    if (this.#resources.length === 0) projects.forgetEmpty();
-    if (!projects.has(this.#memory.projectId)) {
+    const { projectId, listedWith, operationsReadAtMs, orphanIds } = this.#memory;
+    // A project without resources is forgotten after a read that finds no orphans in it. With orphans, it stays counted.
+    const isSearched = listedWith === undefined || operationsReadAtMs >= this.#facts.monotonicMs;
+    if (this.#resources.length === 0 && orphanIds.size === 0 && isSearched) {
+      projects.forget(projectId);
       return { kind: "Done" };
     }
     const nowMs = this.#context.clock.monotonicMs();

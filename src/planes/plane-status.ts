@@ -199,10 +199,6 @@ export const planeProblems = {
     reason: "ControlPlaneNotReady",
     message: `The operator could not list resources of the kind ${kind} when it started. Apply the CustomResourceDefinitions and the roles of this version, and restart the operator.`,
   }),
-  refUnreadable: {
-    reason: "ControlPlaneNotFound",
-    message: `spec.controlPlaneRef cannot be read, so ${nothingSent}. Set its kind to ControlPlane or ClusterControlPlane, and its name to that of an existing one.`,
-  },
   notFound(planeId: string): PlaneProblem {
     const namespace = namespaceOfPlane(planeId);
     const where = namespace === undefined ? "" : ` in namespace ${namespace}`;

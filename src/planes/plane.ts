@@ -6,7 +6,7 @@ import type { GrantSource, KindGap } from "../domain/resource-store.ts";
 import type { PlaneProblem, ProjectGrant } from "../engine/grant.ts";
 import type { ControlPlaneUnit } from "../engine/kind.ts";
 import type { Projects } from "../engine/memory.ts";
-import { kindOfPlane, type PlaneResource, settingsPlane, unreadablePlane } from "../resource/control-plane-resource.ts";
+import { kindOfPlane, type PlaneResource, settingsPlane } from "../resource/control-plane-resource.ts";
 import { annotations } from "../resource/names.ts";
 import { ApiKey } from "./api-key.ts";
 import { type GrantMode, planeGrantOf } from "./grants.ts";
@@ -107,7 +107,7 @@ export class Plane {
   #problem(): PlaneProblem | undefined {
     const kind = kindOfPlane(this.id);
     if (kind === undefined) {
-      return this.id === unreadablePlane ? planeProblems.refUnreadable : undefined;
+      return undefined;
     }
     if (this.#options.gapOf(this.id) !== undefined) {
       return planeProblems.kindUnreadable(kind);

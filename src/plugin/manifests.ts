@@ -10,6 +10,7 @@ import { parseComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { type Cluster, orRefusal } from "./cluster.ts";
 
 export interface Manifest {
+  readonly apiVersion?: string;
   readonly kind?: string;
   readonly metadata?: { readonly name?: string; readonly namespace?: string; readonly annotations?: object };
   readonly items?: readonly Manifest[];

@@ -18,7 +18,6 @@ import {
   type PlaneResource,
   planeName,
   recordedName,
-  unreadablePlane,
 } from "../resource/control-plane-resource.ts";
 import type { ControlPlaneSpec } from "../resource/control-plane-schema.ts";
 import type { DatabaseBranch } from "../resource/database-branch.ts";
@@ -61,7 +60,6 @@ export async function readPlane(cluster: Pick<Cluster, "get">, id: string): Prom
 
 /** Returns why the operator cannot use the control plane; `undefined`: no reason is visible to the user. Pure. */
 export function problemOf({ id, resource }: ReadPlane): PlaneProblem | undefined {
-  if (id === unreadablePlane) return planeProblems.refUnreadable;
   if (resource === "Absent") return planeProblems.notFound(id);
   if (typeof resource === "string") return undefined;
   const stalled = conditionOf(resource.status.conditions, "Stalled");

@@ -14,7 +14,7 @@ import { type ComputeEndpoint, noProject, planeOf, projectIdOf, workProjectOf } 
 import { idOfPlane, planeIdOf } from "../resource/control-plane-resource.ts";
 import type { DatabaseBranch } from "../resource/database-branch.ts";
 import { isTokenOfCluster, ownershipToken } from "../resource/identity.ts";
-import { annotations } from "../resource/names.ts";
+import { annotations, group } from "../resource/names.ts";
 import { systemClock } from "../runtime/system-clock.ts";
 import { Cluster, openService, orRefusal, parseName, type ReadKind } from "./cluster.ts";
 import { adoptionManifest, endpointsText, operationsText, usageOf, usageText, withTotals } from "./listings.ts";
@@ -203,7 +203,11 @@ export class PluginRun {
     const manifests = (await this.#each(files, (file) => readManifests(file, stdin))).flat();
     const found = manifests.filter(({ kind }) => kind === computeEndpointKind.kind);
     if (found.length === 0) throw new Error(`${names.join(", ")}: no ComputeEndpoint found.`);
-    const nameIn = ({ metadata }: Manifest) => metadata?.name ?? "a ComputeEndpoint without a name";
+    const nameIn = ({ metadata }: Manifest) => metadata?.name ?? "a resource without a name";
+    const others = manifests.filter((each) => !found.includes(each) && each.apiVersion?.startsWith(group));
+    for (const each of others)
+      stderr.write(`${each.kind} ${nameIn(each)}: not planned, because it is no ComputeEndpoint
+`);
     const stored = async (manifest: Manifest) => {
       const { resource, isChecked } = await applied(manifest, this.#cluster, this.#namespace);
       if (!isChecked) stderr.write(`${nameIn(manifest)}: you may not write it, so the API server has not checked it\n`);
@@ -231,6 +235,7 @@ export class PluginRun {
     const places = branches.map(({ place }) => place).filter((place) => place.planeId === planeId);
     const ids = [...there.flatMap((each) => projectIdOf(each) ?? []), ...places.map(({ projectId }) => projectId)];
     const projects = this.#options.project ?? [...new Set(ids)].filter((id) => id !== noProject).sort();
+    if (projects.length === 0) throw new Error("No resource names a project. Name each with --project ID.");
     const read = async (projectId: string) => ({ projectId, ...(await service.listEndpoints(projectId)) });
     const lists = await this.#each(projects, read);
     // Another control plane may have an endpoint of the same id.
@@ -279,6 +284,4 @@ export class PluginRun {
 
 type Named = { readonly key: ResourceKey };
 
-function nameOf({ key }: Named): string {
-  return keyText(key);
-}
+const nameOf = ({ key }: Named) => keyText(key);

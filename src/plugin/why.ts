@@ -21,11 +21,13 @@ type WaitsFor = "Nothing" | "Operator" | "Person";
 
 export interface Explained {
   readonly key: ResourceKey;
+  /** When its deletion was requested; `undefined`: it is not being deleted. */
+  readonly deletionTimestamp?: string | undefined;
   readonly status: Pick<ComputeEndpointStatus, "conditions" | "operations">;
 }
 
 /** Explains a resource from its status alone. Pure. */
-export function explained({ key, status }: Explained) {
+export function explained({ key, deletionTimestamp, status }: Explained) {
   const operations = (status.operations ?? []).filter(({ durationMilliseconds }) => durationMilliseconds === undefined);
   const inFlight = operations.map((operation) => `${operation.action} (${operation.status})`);
   const decisive = decisiveOf(status) ?? notObserved;
@@ -36,12 +38,13 @@ export function explained({ key, status }: Explained) {
   const nextStep = ownSteps[reason] ?? nextSteps[waitsFor](reason);
   const lines = [
     `${resource}: Ready=${ready} ${reason}${since && ` since ${since}`}`,
+    ...(deletionTimestamp === undefined ? [] : [`being deleted since ${deletionTimestamp}`]),
     message,
     ...(inFlight.length > 0 ? [`in flight: ${inFlight.join(", ")}`] : []),
     `next: ${nextStep}`,
   ];
   return {
-    value: { resource, ready, reason, message, nextStep, waitsFor, since, inFlight },
+    value: { resource, deletionTimestamp, ready, reason, message, nextStep, waitsFor, since, inFlight },
     text: `${lines.join("\n  ")}\n`,
     exitCode: exitCodeOf[waitsFor],
   };
@@ -66,6 +69,8 @@ const ownSteps: Readonly<Record<string, string>> = {
   NotObserved: "Wait a moment. If it lasts, see whether the operator runs and watches this namespace.",
   OperationFailed:
     "Start the compute with kubectl endpoints wake, or change spec. If nothing will repeat the operation, acknowledge it.",
+  Retrying: "If the message names a mistake, correct it. The operator tries again by itself.",
+  EndpointNotFound: "Correct spec.endpointRef, or create that ComputeEndpoint.",
   WaitingForApproval: "Run the command to approve the change, or take the change back in spec.",
 };
 

@@ -32,7 +32,7 @@ export function placeOf(resource: ComputeEndpoint, find: FindBranch, identity: I
     return byId;
   }
   const branch = find({ namespace: resource.key.namespace, name });
-  if (branch?.spec.kind !== "Valid" || !branch.isStatusReadable || isBeingDeleted(branch)) {
+  if (branch?.spec.kind !== "Valid" || isBeingDeleted(branch)) {
     return { kind: "Unproven", name };
   }
   const { projectId, planeId } = branch.place;

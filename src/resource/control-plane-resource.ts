@@ -67,8 +67,8 @@ export function namespaceOfPlane(planeId: string): string | undefined {
 
 export const settingsPlane = "";
 
-/** The id that stands for a reference that cannot be parsed. No control plane has it. */
-export const unreadablePlane = "unreadable";
+/** The id for a reference that cannot be parsed: a ClusterControlPlane without a name, which cannot exist. */
+export const unreadablePlane = "ClusterControlPlane/";
 
 export interface ControlPlaneRef {
   readonly kind: "ControlPlane" | "ClusterControlPlane";

@@ -20,27 +20,23 @@ export interface DatabaseBranch extends StoredObject {
   readonly kind: "DatabaseBranch";
   readonly spec: ParsedAs<DatabaseBranchSpec>;
   readonly status: DatabaseBranchStatus;
-  /** False: the records cannot be parsed, so they prove nothing. */
-  readonly isStatusReadable: boolean;
   /** What deletion and queue need, also of a spec that is not valid. */
   readonly place: { readonly planeId: string; readonly projectId: string; readonly isRetained: boolean };
 }
 
 const parseStored = storedObjectParser(databaseBranchNames.kind);
-const recordsSchema = databaseBranchStatusSchema.pick({ ownership: true, createIntent: true, resetIntent: true });
 const { projectId, controlPlaneRef, deletionPolicy } = databaseBranchSpecSchema.shape;
 
 /** A spec or status that does not fit is part of the result. @throws ZodError when kind or metadata do not fit */
 export function parseDatabaseBranch(stored: unknown): DatabaseBranch {
   const { object, spec, status } = parseStored(stored);
-  const [asked, known] = [fieldsOf(spec), fieldsOf(status)];
+  const asked = fieldsOf(spec);
   const ref = controlPlaneRef.safeParse(asked.controlPlaneRef);
   return {
     ...object,
     kind: databaseBranchNames.kind,
     spec: parseSpecAs(databaseBranchSpecSchema, spec),
-    status: readableFields(databaseBranchStatusSchema, known),
-    isStatusReadable: recordsSchema.safeParse(known).success,
+    status: readableFields(databaseBranchStatusSchema, fieldsOf(status)),
     place: {
       planeId: ref.success ? planeIdOf(ref.data, object.key.namespace) : unreadablePlane,
       projectId: projectId.safeParse(asked.projectId).data ?? noProject,

@@ -53,8 +53,8 @@ export class BranchesInProject implements KindInProject<BranchTypes> {
     this.#project = project;
   }
 
-  deletionWork({ status, uid, place, isStatusReadable }: DatabaseBranch) {
-    const isNothing = isStatusReadable && status.ownership?.resourceUid !== uid && status.createIntent === undefined;
+  deletionWork({ status, uid, place }: DatabaseBranch) {
+    const isNothing = status.ownership?.resourceUid !== uid && status.createIntent === undefined;
     return isNothing ? "Nothing" : place.isRetained ? "Retained" : "Something";
   }
 
@@ -67,7 +67,7 @@ export class BranchesInProject implements KindInProject<BranchTypes> {
     const { ownership, createIntent } = resource.status;
     const isOwned = ownership === undefined || isRecordOf(resource, ownership, identity);
     const isIntended = createIntent === undefined || isOwnIntent(resource, identity);
-    return resource.isStatusReadable && isOwned && isIntended;
+    return isOwned && isIntended;
   }
 
   missingGrant(resource: DatabaseBranch): string | undefined {

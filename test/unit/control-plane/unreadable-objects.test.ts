@@ -1,15 +1,12 @@
 /** Tests the reports about objects that cannot be parsed. */
 import { expect, it } from "vitest";
-import { UnreadableObjects } from "../../../src/control-plane/unreadable-objects.ts";
+import { countUnreadable } from "../../../src/control-plane/unreadable-objects.ts";
 import type { LogFields } from "../../../src/domain/logger.ts";
 import { project } from "./fake-calls.ts";
 
 function reporting() {
   const lines: LogFields[] = [];
-  const unreadable = new UnreadableObjects({
-    planeId: "settings",
-    logger: { warn: (fields) => void lines.push(fields) },
-  });
+  const unreadable = countUnreadable({ warn: (fields) => void lines.push(fields) }, "settings");
   return { unreadable, lines };
 }
 

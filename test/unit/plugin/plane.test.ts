@@ -64,7 +64,7 @@ describe("the control plane of a resource", () => {
     ["that of the settings", "", "NotFound", undefined],
     ["one that does not exist", id, "NotFound", "There is no ClusterControlPlane analytics"],
     ["one that the user may not read", id, "Forbidden", undefined],
-    ["an unreadable reference", unreadablePlane, "NotFound", "spec.controlPlaneRef cannot be read"],
+    ["an unreadable reference", unreadablePlane, "NotFound", "There is no ClusterControlPlane"],
   ])("%s → the problem that the operator reports, if the user can see it", async (_name, planeId, refusal, problem) => {
     const plane = await readPlane({ get: async () => Promise.reject(new KubernetesError(refusal, "no")) }, planeId);
     expect(problemOf(plane)?.message ?? "").toContain(problem ?? "");

@@ -48,6 +48,14 @@ describe("why", () => {
     expect(exitCode).toBe(3);
   });
 
+  test("a deletion, and a refusal that a person may end → both are said", () => {
+    const { metadata, ...others } = resourceSaying("Retrying");
+    const at = "2026-11-28T10:00:00Z";
+    const { text } = explained(parseComputeEndpoint({ ...others, metadata: { ...metadata, deletionTimestamp: at } }));
+    expect(text).toContain(`\n  being deleted since ${at}\n`);
+    expect(text).toContain("next: If the message names a mistake, correct it.");
+  });
+
   test("an operation in flight → it is named", () => {
     const operation = { id: "op-1", action: "start_compute", status: "running", cause: "SpecChange" };
     const times = { createdTime: "2026-11-20T10:00:00Z", updatedTime: "2026-11-20T10:00:00Z" };

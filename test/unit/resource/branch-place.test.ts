@@ -45,7 +45,6 @@ test.each<[string, object, ReturnType<typeof branch> | undefined]>([
     branch({ ownership: { controlPlane: "ControlPlane/preview/own" } }),
   ],
   ["its spec is invalid", unproven, branch({ spec: { initSource: "x" } })],
-  ["its records cannot be read", unproven, branch({ status: { resetIntent: 1 } })],
   ["it is of another project", mismatch, branch({ spec: { projectId: "p-2" } })],
   ["it is of another control plane", mismatch, branch({ spec: { controlPlaneRef: planeRef } })],
 ])("a DatabaseBranch: %s → %j", (_, want, found) => {

@@ -18,6 +18,6 @@ it.each([
 it("a reference that cannot be read → never the control plane of the settings", () => {
   const spec = { projectId: "p-1", branchId: "b-1", type: "ReadWrite", controlPlaneRef: { kind: "Other" } };
   const resource = parseComputeEndpoint({ metadata, spec });
-  expect(workKeyOf(resource)).toBe("unreadable/p-1");
-  expect(projectKeysOf(resource)).toEqual(["unreadable/p-1"]);
+  expect(workKeyOf(resource)).toBe("ClusterControlPlane//p-1");
+  expect(projectKeysOf(resource)).toEqual(["ClusterControlPlane//p-1"]);
 });

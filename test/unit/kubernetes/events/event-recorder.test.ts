@@ -1,7 +1,7 @@
 /** Tests the event recorder. */
 import { describe, expect, it } from "vitest";
 import { KubernetesError } from "../../../../src/domain/resource-store.ts";
-import { eventName } from "../../../../src/kubernetes/events/event-body.ts";
+import { eventName } from "../../../../src/kubernetes/events/event-recorder.ts";
 import { settlePromises } from "../../../support/fake-clock.ts";
 import { created, orders, startRecorder } from "./event-scene.ts";
 

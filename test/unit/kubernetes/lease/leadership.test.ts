@@ -1,8 +1,7 @@
 /** Tests leadership with and without an election. */
 import { describe, expect, it } from "vitest";
-import { soleLeadership } from "../../../../src/kubernetes/lease/leadership.ts";
 import { createLeaseClient } from "../../../../src/kubernetes/lease/lease-client.ts";
-import { LeaseElector } from "../../../../src/kubernetes/lease/lease-elector.ts";
+import { LeaseElector, soleLeadership } from "../../../../src/kubernetes/lease/lease-elector.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { quietLogger } from "../../../support/quiet-logger.ts";
 import { ScriptedConnection } from "../scripted-connection.ts";
