@@ -153,8 +153,6 @@ export interface ProjectFacts {
   readonly monotonicMs: number;
   readonly grantOf: GrantOf;
   readonly problem: PlaneProblem | undefined;
-  /** When the control plane last accepted a change of the project. @default none is remembered */
-  readonly lastChangeMs?: number | undefined;
   /** Answers that no status holds yet, by the uid of their resource. */
   readonly answerOf: (uid: string) => unknown;
 }

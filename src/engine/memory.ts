@@ -45,7 +45,7 @@ export interface ResourceMemory<Answer = { readonly operations: readonly Operati
   decidedFrom: string | undefined;
   /** When the resource is due although nothing changed. Forgotten: now. */
   dueAtMs: number;
-  /** Since when the resource waits to send a change; `undefined`: it has none. Forgotten: it waits from now on. */
+  /** Since when the resource waits to send a change, or for a list that a lock delays. Forgotten: it waits from now on. */
   waitingSinceMs: number | undefined;
   /** Calls that failed. Forgotten: the next try and the patience begin anew. */
   failure: FailureRow | undefined;

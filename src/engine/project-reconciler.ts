@@ -257,8 +257,7 @@ export function factsOf(
   const times = { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs() };
   const memory = projects.of(projectId);
   const answerOf = (uid: string) => memory.resources.get(uid)?.memory.posts?.answer;
-  const lastChangeMs = memory.lastChange?.atMs;
-  return { ...times, key, planeId, projectId, identity, policy, grantOf, problem, answerOf, lastChangeMs };
+  return { ...times, key, planeId, projectId, identity, policy, grantOf, problem, answerOf };
 }
 
 /**

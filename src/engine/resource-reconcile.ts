@@ -236,11 +236,12 @@ export class ResourceReconcile<T extends KindTypes> extends Decision<T> {
   }
 
   #deferred(): Outcome<T> {
-    const { monotonicMs, lastChangeMs = 0 } = this.project;
+    const { monotonicMs } = this.project;
     const sinceMs = this.memory.waitingSinceMs ?? monotonicMs;
     // In a burst, a new resource reports its wait only if the changes of the project stop. That saves a write for each.
     const isNew = this.resource.status.conditions === undefined;
-    return { kind: "Deferred", waitedMs: monotonicMs - (isNew ? Math.max(sinceMs, lastChangeMs) : sinceMs) };
+    const quietSinceMs = Math.max(sinceMs, this.#projectMemory.lastChange?.atMs ?? 0);
+    return { kind: "Deferred", waitedMs: monotonicMs - (isNew ? quietSinceMs : sinceMs) };
   }
 
   /**

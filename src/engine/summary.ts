@@ -236,11 +236,14 @@ const meaningful: Readonly<Record<string, RegExp>> = {
 };
 
 /** The kind of the annotations that only one kind knows. */
-const onlyOn: Readonly<Record<string, string>> = {
-  ...{ [annotations.wakeRequestedAt]: "ComputeEndpoint", [annotations.suspendRequestedAt]: "ComputeEndpoint" },
-  ...{ [annotations.approveChange]: "ComputeEndpoint", [annotations.resolveCreate]: "ComputeEndpoint" },
-  ...{ [annotations.resetRequestedAt]: "DatabaseBranch", [annotations.rotateRequestedAt]: "DatabaseAccess" },
-};
+const onlyOn: ReadonlyMap<string, string> = new Map([
+  [annotations.wakeRequestedAt, "ComputeEndpoint"],
+  [annotations.suspendRequestedAt, "ComputeEndpoint"],
+  [annotations.approveChange, "ComputeEndpoint"],
+  [annotations.resolveCreate, "ComputeEndpoint"],
+  [annotations.resetRequestedAt, "DatabaseBranch"],
+  [annotations.rotateRequestedAt, "DatabaseAccess"],
+]);
 
 const begin = " The operator ignores these annotations:";
 
@@ -249,7 +252,7 @@ const begin = " The operator ignores these annotations:";
  * @param message may end with what was ignored before
  */
 export function withIgnored(message: string, { annotations: given, kind = "ComputeEndpoint" }: KindResource): string {
-  const isMeant = (name: string, value: string) => meaningful[name]?.test(value) && (onlyOn[name] ?? kind) === kind;
+  const isMeant = (name: string, value: string) => meaningful[name]?.test(value) && (onlyOn.get(name) ?? kind) === kind;
   const wrong = Object.entries(given).filter(([name, value]) => !isMeant(name, value));
   const texts = wrong.map(([name, value]) => `${name.slice(group.length + 1)}=${JSON.stringify(value.slice(0, 40))}`);
   const note = wrong.length === 0 ? "" : `${begin} ${texts.join(", ")}.`.slice(0, 300);
