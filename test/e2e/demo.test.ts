@@ -183,13 +183,19 @@ describe("npm run demo", () => {
       await demo.noteSecrets();
       await demo.saveLog();
       const lines = demo.output.slice(demo.output.indexOf("All of it is still running")).split("\n");
-      const setup = lines.filter((line) => /^ +(export [A-Z]+|[A-Z_]+)=/.test(line));
-      const script = [...setup, "kubectl get cpe -A", ...lines.filter((line) => /^ +curl -s "?\$[MP]/.test(line))];
+      const setup = lines.filter((line) => /^ +(export [A-Z_]+|[A-Z_]+)=/.test(line) && !line.includes("psql"));
+      const script = [
+        ...setup,
+        "kubectl get cpe -A",
+        "kubectl endpoints why -A",
+        ...lines.filter((line) => /^ +curl -s "?\$[MP]/.test(line)),
+      ];
       const { stdout } = await promisify(execFile)("sh", ["-ec", script.join("\n")], { cwd: repositoryRoot });
       for (const name of ["orders", "orders-replica-1", "orders-replica-2", "orders-replica-3"]) {
         expect(stdout).toMatch(new RegExp(`^shop +${name} .* True +UpToDate`, "m"));
       }
       expect(stdout).toContain("compute_endpoint_info{");
+      expect(stdout).toContain("shop/orders: Ready=True UpToDate");
       saveOutput("metrics", stdout);
       expectPlain(demo.output);
       demo.process.kill("SIGTERM");

@@ -32,7 +32,7 @@ async function runDemo(terminal: Terminal, isKept: boolean, interruption: AbortS
     return interruption.aborted ? 130 : 1;
   } finally {
     await processes.stop();
-    terminal.heading(`Every process has ended, nothing is left on this machine (${secondsSince(startMs)} in all).`);
+    terminal.heading(`Every process has ended; only cached binaries are left (${secondsSince(startMs)} in all).`);
   }
 }
 

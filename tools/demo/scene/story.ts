@@ -1,6 +1,7 @@
 /** The steps of the demo, and what they use. */
 import type { MonitoringStack } from "../../prometheus/monitoring-stack.ts";
 import type { NotifiedAlert } from "../../prometheus/webhook-receiver.ts";
+import type { Computes } from "./computes.ts";
 import { shop } from "./names.ts";
 import type { Processes } from "./processes.ts";
 import type { Shell } from "./shell.ts";
@@ -15,6 +16,7 @@ export interface Story {
   readonly shell: Shell;
   readonly processes: Processes;
   readonly monitoring: Monitoring;
+  readonly computes: Computes;
 }
 
 /** One step of the demo, after everything runs. */

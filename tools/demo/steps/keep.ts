@@ -5,21 +5,27 @@ import type { Story } from "../scene/story.ts";
 
 /** Prints how to go on by hand, and waits until the demo is asked to stop. */
 export async function keepRunning(story: Story, interruption: AbortSignal): Promise<void> {
-  const { shell, processes, monitoring } = story;
+  const { shell, processes, monitoring, computes } = story;
   const { terminal, signal } = shell;
   terminal.heading("All of it is still running. To go on by hand, in another terminal, from here:");
   for (const assignment of shell.assignments) terminal.offer(assignment);
+  terminal.offer("export CONTROL_PLANE_URL=$SANDBOX/api/v2 CONTROL_PLANE_API_KEY=$SANDBOX_KEY");
   terminal.say("");
-  terminal.offer("kubectl get cpe -A");
-  terminal.offer("kubectl apply -f deploy/samples/adopt-main.yaml");
-  terminal.offer("curl -s $METRICS | grep ^compute_endpoint");
-  if (monitoring.kind === "Running") terminal.offer('curl -s "$PROMETHEUS/api/v1/query?query=compute_endpoint_info"');
-  terminal.offer(`curl -s ${project}/endpoints`);
-  terminal.offer("curl -s $SANDBOX/sandbox/v1/requests");
-  terminal.offer(`kubectl ${shop} delete cpe --all`);
+  const uri = `kubectl ${shop} get secret orders-db -o go-template='{{.data.uri|base64decode}}'`;
+  const psql = `PGHOSTADDR=127.0.0.1 PGSSLROOTCERT=${processes.file("databases.crt")} psql "$(${uri})"`;
+  const logs = processes.programs.map(({ logFile }) => logFile).join(" ");
+  const commands = [
+    ...["kubectl get cpe -A", "kubectl endpoints why -A", "kubectl endpoints plan orders -n shop"],
+    ...["kubectl apply -f deploy/samples/adopt-main.yaml", "curl -s $METRICS | grep ^compute_endpoint"],
+    ...(monitoring.kind === "Running" ? ['curl -s "$PROMETHEUS/api/v1/query?query=compute_endpoint_info"'] : []),
+    ...[`curl -s ${project}/branches`, ...(computes.kind === "Found" ? [psql] : []), `tail ${logs}`],
+    `kubectl ${shop} delete dba,cpe,dbb --all`,
+  ];
+  for (const command of commands) terminal.offer(command);
   terminal.say("");
-  for (const { logFile } of processes.programs) terminal.offer(`tail ${logFile}`);
-  terminal.say("");
+  terminal.say(
+    "The sandbox's clock is ahead by the jumps above. No controller starts pods or empties a namespace here.",
+  );
   terminal.say(
     `To stop: Ctrl-C here, or kill ${process.pid}. Everything above goes then, logs and endpoints included.`,
   );

@@ -41,7 +41,7 @@ export async function startStage(terminal: Terminal, processes: Processes, compu
   processes.keepProgram(component);
   terminal.success(`the operator is ready (${secondsSince(startMs)})`);
   shell.set("METRICS", metricsUrl);
-  return { shell, processes, monitoring: await startMonitoring(shell, processes, metricsUrl) };
+  return { shell, processes, computes, monitoring: await startMonitoring(shell, processes, metricsUrl) };
 }
 
 /** Starts an API server, and bundles the program. @returns a shell with kubectl, and what makes the kubeconfig */
@@ -49,12 +49,15 @@ async function startCluster(terminal: Terminal, processes: Processes) {
   const { signal } = processes;
   const startMs = performance.now();
   const progress = (line: string) => terminal.say(line);
+  terminal.say("This takes half a minute. The first time on a machine, the binaries are fetched or built before.");
   const assets = await resolveAssets(["kube-apiserver", "etcd", "kubectl"], { progress, signal });
   const apiServer = await startApiServer({ assets });
   processes.keep(apiServer);
   const bin = processes.file("bin");
   await mkdir(bin);
   await symlink(assets.kubectl, processes.file("bin/kubectl"));
+  // The plugin needs a newer Node than this repository's commands.
+  await symlink(process.execPath, processes.file("bin/node"));
   const { program } = await buildProgram(processes.file("dist"));
   await symlink(processes.file("dist/kubectl-endpoints.js"), processes.file("bin/kubectl-endpoints"));
   const { url: server, caFile, kubeconfigFile: KUBECONFIG } = apiServer;
@@ -77,25 +80,14 @@ async function startCluster(terminal: Terminal, processes: Processes) {
   return { shell, program, kubeconfig };
 }
 
-/** The addresses of the running sandbox. */
-interface SandboxAddress {
-  /** The URL without a path. */
-  readonly origin: string;
-  /** The file with its API key. */
-  readonly keyFile: string;
-  /** The port of the databases; `undefined`: no database servers run. */
-  readonly databasePort: string | undefined;
-}
+/** `program`: the path of the bundle. */
+type ControlPlaneOptions = Pick<Story, "processes" | "computes"> & { readonly program: string };
 
-interface ControlPlaneOptions {
-  readonly processes: Processes;
-  /** The path of the bundle. */
-  readonly program: string;
-  readonly computes: Computes;
-}
-
-/** Starts the sandbox on a free port with a random key. Its operations are slow enough to be seen while they run. */
-async function startControlPlane(shell: Shell, options: ControlPlaneOptions): Promise<SandboxAddress> {
+/**
+ * Starts the sandbox on a free port with a random key. Its operations are slow enough to be seen while they run.
+ * @returns its URL without a path, the file with its API key, and the port of the databases, if their servers run
+ */
+async function startControlPlane(shell: Shell, options: ControlPlaneOptions) {
   const { terminal } = shell;
   const { processes, program, computes } = options;
   const common = "--port 0 --profile public --operation-latency 1500".split(" ");
