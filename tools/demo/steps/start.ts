@@ -5,6 +5,7 @@ import { untilEstablished } from "../../api-server/established.ts";
 import { writeKubeconfig } from "../../api-server/kubeconfig.ts";
 import { AssetError } from "../../assets/asset-error.ts";
 import { monitoringAssets } from "../../assets/asset-table.ts";
+import { withProgress } from "../../assets/progress.ts";
 import { resolveAssets } from "../../assets/resolve-assets.ts";
 import { buildProgram } from "../../build.ts";
 import { startOperator, startSandbox } from "../../process/programs.ts";
@@ -49,16 +50,15 @@ async function startCluster(terminal: Terminal, processes: Processes) {
   const { signal } = processes;
   const startMs = performance.now();
   const progress = (line: string) => terminal.say(line);
-  terminal.say("This takes half a minute. The first time on a machine, the binaries are fetched or built before.");
   const assets = await resolveAssets(["kube-apiserver", "etcd", "kubectl"], { progress, signal });
-  const apiServer = await startApiServer({ assets });
+  const apiServer = await withProgress(progress, "Starting the API server", () => startApiServer({ assets }));
   processes.keep(apiServer);
   const bin = processes.file("bin");
   await mkdir(bin);
   await symlink(assets.kubectl, processes.file("bin/kubectl"));
   // The plugin needs a newer Node than this repository's commands.
   await symlink(process.execPath, processes.file("bin/node"));
-  const { program } = await buildProgram(processes.file("dist"));
+  const { program } = await withProgress(progress, "Bundling the program", () => buildProgram(processes.file("dist")));
   await symlink(processes.file("dist/kubectl-endpoints.js"), processes.file("bin/kubectl-endpoints"));
   const { url: server, caFile, kubeconfigFile: KUBECONFIG } = apiServer;
   // kubectl sees nothing of the user's own settings, and leaves nothing there.
