@@ -128,7 +128,7 @@ const storyOf = (hasComputes: boolean): readonly RegExp[] => {
   const heading = (number: number) => new RegExp(`^${number}/${total} {2}`, "m");
   const later = (number: number) => heading(hasComputes ? number + 2 : number);
   return [
-    ...[heading(1), /^ok {2}a real kube-apiserver with its etcd runs/m, /^ok {2}the operator is ready/m],
+    ...[heading(1), /^Bundling the program: done/m, /^ok {2}a real kube-apiserver/m, /^ok {2}the operator is/m],
     ...[heading(2), /^ {2}orders +False +\S+ +init +start_compute +running$/m, /^ok {2}Ready; start_compute was seen/m],
     ...[heading(3), /^ok {2}all three are Ready/m],
     ...(hasComputes ? [heading(4), /^ok {2}it connected, woke the endpoint, survived the rotation, and lost/m] : []),
@@ -187,7 +187,7 @@ describe("npm run demo", () => {
       const script = [
         ...setup,
         "kubectl get cpe -A",
-        "kubectl endpoints why -A",
+        "kubectl endpoints why -A && kubectl endpoints plan orders -n shop",
         ...lines.filter((line) => /^ +curl -s "?\$[MP]/.test(line)),
       ];
       const { stdout } = await promisify(execFile)("sh", ["-ec", script.join("\n")], { cwd: repositoryRoot });
@@ -195,7 +195,7 @@ describe("npm run demo", () => {
         expect(stdout).toMatch(new RegExp(`^shop +${name} .* True +UpToDate`, "m"));
       }
       expect(stdout).toContain("compute_endpoint_info{");
-      expect(stdout).toContain("shop/orders: Ready=True UpToDate");
+      expect(stdout).toMatch(/^shop\/orders: Ready=True UpToDate.*^shop\/orders: Settled$/ms);
       saveOutput("metrics", stdout);
       expectPlain(demo.output);
       demo.process.kill("SIGTERM");

@@ -23,12 +23,12 @@ export async function keepRunning(story: Story, interruption: AbortSignal): Prom
   ];
   for (const command of commands) terminal.offer(command);
   terminal.say("");
-  terminal.say(
-    "The sandbox's clock is ahead by the jumps above. No controller starts pods or empties a namespace here.",
-  );
-  terminal.say(
-    `To stop: Ctrl-C here, or kill ${process.pid}. Everything above goes then, logs and endpoints included.`,
-  );
+  const { now } = JSON.parse(await shell.quiet("curl -sf $SANDBOX/sandbox/v1/clock")) as { readonly now: string };
+  const aheadMinutes = Math.round((Date.parse(now) - Date.now()) / 60_000);
+  terminal.say(`The clock of the sandbox is ${aheadMinutes} minutes ahead, because it jumped.`);
+  terminal.say("Branches without an endpoint: br-bold-river-123456 (staging), br-soft-rain-123456 (preview).");
+  terminal.say("No controller-manager runs here. Deployments show 0/2, and a deleted namespace never ends.");
+  terminal.say(`To stop: Ctrl-C here, or kill ${process.pid}. Everything above goes then, logs included.`);
   if (!signal.aborted) await once(signal, "abort");
   // If a program ended by itself, this is a failure. If the user asked to stop, it is not.
   if (!interruption.aborted) signal.throwIfAborted();
