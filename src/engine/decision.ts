@@ -40,6 +40,7 @@ export class Decision<T extends KindTypes> {
   readonly project: ProjectFacts;
   readonly memory: MemoryOf<T>;
   readonly #finalizer: string;
+  readonly #around: string;
   scope: KindInProject<T>;
   resource: T["resource"];
   plan: PlanOf<T>;
@@ -53,6 +54,8 @@ export class Decision<T extends KindTypes> {
     this.memory = memory;
     this.scope = scope;
     this.resource = resource;
+    const grant = JSON.stringify(project.grantOf(resource.key.namespace, project.projectId));
+    this.#around = [grant, project.problem?.message, scope.basisOf?.(resource)].join(" ");
     this.isChanged = memory.decidedFrom !== this.basis();
     this.isDue = this.isChanged || memory.dueAtMs <= project.monotonicMs;
     this.plan = this.decide();
@@ -81,12 +84,12 @@ export class Decision<T extends KindTypes> {
     }
   }
 
-  /** A text of what a decision depends on: with another one, the resource is decided again. */
+  /**
+   * A text of what a decision depends on: with another one, the resource is decided again. All but its version is from
+   * the begin of the reconcile, so that no change of a grant meanwhile is missed.
+   */
   basis(): string {
-    const { resourceVersion, key } = this.resource;
-    const { grantOf, projectId, problem } = this.project;
-    const grant = JSON.stringify(grantOf(key.namespace, projectId));
-    return [resourceVersion, grant, problem?.message, this.scope.basisOf?.(this.resource)].join(" ");
+    return `${this.resource.resourceVersion} ${this.#around}`;
   }
 
   /** Decides for this or a newer version of the resource, as of the begin of the reconcile or later. */
