@@ -4,13 +4,20 @@ import type { SentCall } from "../control-plane/sim-control-plane.ts";
 import type { StoredObject } from "../kubernetes/answers.ts";
 import { isObject, type JsonObject } from "../kubernetes/merge-patch.ts";
 import { annotations } from "../ports.ts";
+import { conditionOf, isPausedByPerson } from "../run/settled.ts";
 import { ownershipOf, pendingOf, specOf } from "../run/stored-records.ts";
 import type { World } from "../run/world.ts";
 import { epochMs } from "../time/machine.ts";
+import { everlasting } from "../time/virtual-time.ts";
 import type { Oracle } from "./oracle.ts";
 
 /** A decision is older than the read by id that follows from it, and a request may wait for the request budget. */
 const decisionMs = 90_000;
+
+const everyMs = 30_000;
+
+/** How long a change may wait for nothing; a lost watch event of an annotation is noticed after ten minutes. */
+const patienceMs = { usual: 300_000, unseen: 900_000 };
 
 interface Read extends Pick<EndpointRecord, "minUnits" | "maxUnits" | "branchId"> {
   readonly isIdle: boolean;
@@ -22,6 +29,12 @@ export function disruption(world: World): Oracle {
   const reads = new Map<string, Read>();
   const approvals = new Map<SentCall, string>();
   const usedUp = new Set<string>();
+  const waits = new Map<string, { readonly state: string; readonly sinceMs: number }>();
+  const tick = () => {
+    for (const resource of world.resources()) judgeWait(resource);
+    world.time.after(everyMs, everlasting, tick);
+  };
+  world.time.after(everyMs, everlasting, tick);
   const keyOf = ({ call, process }: SentCall) => `${process.identity} ${call.endpointId}`;
   return {
     onControlPlaneApplied(sent) {
@@ -44,6 +57,19 @@ export function disruption(world: World): Oracle {
       if (error === undefined && approval !== undefined) usedUp.add(approval);
     },
   };
+
+  function judgeWait(resource: StoredObject): void {
+    const nowMs = world.time.nowMs();
+    const { uid, name, annotations: given } = resource.metadata;
+    const state = waitOf(world, resource);
+    const before = waits.get(uid);
+    if (state === undefined || state !== before?.state) waits.set(uid, { state: state ?? "", sinceMs: nowMs });
+    else if (
+      nowMs - before.sinceMs >=
+      patienceMs[world.history.isWatchHarmed && given !== undefined ? "unseen" : "usual"]
+    )
+      world.violate("Disruption", `the change of ${name} is not sent, and nothing holds it back`);
+  }
 
   function judge(sent: SentCall, { resource, read, change }: Disruptive): void {
     const isSame = Object.entries(change).every(([name, value]) => read[name as keyof Read] === value);
@@ -98,6 +124,19 @@ function isApproved(resource: StoredObject): boolean {
   const given = resource.metadata.annotations;
   const approval = isObject(given) ? given[annotations.approveChange] : undefined;
   return approval !== undefined && approval === pendingOf(resource)?.hash;
+}
+
+/** What begins the wait of a change anew when it differs; `undefined`: the change has to wait, or a fault lasts. */
+function waitOf(world: World, resource: StoredObject): string | undefined {
+  const { faults, history, cut } = world;
+  const endpoint = world.endpoints().find(({ id }) => id === ownershipOf(resource)?.endpointId);
+  const pending = pendingOf(resource);
+  if (endpoint === undefined || pending === undefined || isPausedByPerson(resource)) return undefined;
+  const { generation, annotations: given } = resource.metadata;
+  const isStalled = conditionOf(resource, "Stalled") !== undefined;
+  const isSeen = conditionOf(resource, "ChangePending")?.observedGeneration === generation && !isStalled;
+  if (cut.size > 0 || !isSeen || whyForgotten(world, resource, endpoint) === undefined) return undefined;
+  return JSON.stringify([generation, given, pending.hash, faults.hit.size, history.deaths]);
 }
 
 /** Why a change that is called pending should have been sent by now; `undefined`: it has to wait. */

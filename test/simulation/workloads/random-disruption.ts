@@ -11,13 +11,13 @@ import { branch, readWrite, size } from "./specs.ts";
 /** Users and faults act during this time. */
 const busyMs = 150 * 60_000;
 
-/** When a run begins, and what begins during it. No begin is in the hour that clocks skip or repeat. */
+/** When a run begins, what begins during it, and when the second of these does. No begin is in the hour that clocks skip or repeat. */
 const days = [
   // Clocks go back at 01:00 UTC.
-  { startMs: Date.UTC(2026, 9, 25, 0, 0), begins: ["30 1 * * *", "15 3 * * *"] },
+  { startMs: Date.UTC(2026, 9, 25, 0, 0), begins: ["30 1 * * *", "15 3 * * *"], opensMs: 8_100_000 },
   // Clocks go forward at 01:00 UTC.
-  { startMs: Date.UTC(2026, 2, 29, 0, 15), begins: ["30 1 * * *", "30 3 * * *"] },
-  { startMs: Date.UTC(2026, 5, 15, 10, 0), begins: ["20 12 * * *", "0 13 * * *"] },
+  { startMs: Date.UTC(2026, 2, 29, 0, 15), begins: ["30 1 * * *", "30 3 * * *"], opensMs: 4_500_000 },
+  { startMs: Date.UTC(2026, 5, 15, 10, 0), begins: ["20 12 * * *", "0 13 * * *"], opensMs: 3_600_000 },
 ] as const;
 type Day = (typeof days)[number];
 
@@ -55,7 +55,33 @@ function randomSteps(random: SeededRandom, day: Day): readonly Step[] {
     const [first] = actions;
     if (first?.kind === "Apply") specs.set(name, first.spec);
   }
+  for (const [at, name] of used.entries()) {
+    if (random.next() < 0.5)
+      steps.push(
+        ...stepsAroundOpening(day, { name, spec: specs.get(name) as JsonObject, at, isForced: random.next() < 0.5 }),
+      );
+  }
   return steps.filter(({ atMs }) => atMs < busyMs).sort((a, b) => a.atMs - b.atMs);
+}
+
+interface Opening {
+  readonly name: string;
+  readonly spec: JsonObject;
+  readonly at: number;
+  readonly isForced: boolean;
+}
+
+/** A compute stays active while a wait ends, by a window or by force, and shortly before that its size shall change. */
+function stepsAroundOpening({ opensMs, begins }: Day, { name, spec, at, isForced }: Opening): Step[] {
+  const works = Array.from({ length: 16 }, (_, each) => ({
+    atMs: opensMs - 400_000 + each * 100_000,
+    action: { kind: "PersonConnects" as const, branchId: branch(at + 1) },
+  }));
+  const { schedules: _before, ...others } = spec;
+  const windows = [{ schedule: begins[1], durationSeconds: 900, timeZone: "Europe/Berlin" }];
+  const forced = { when: "WhenIdle", forceAfterSeconds: 600 };
+  const changed = { ...others, ...size(3), disruption: isForced ? forced : { when: "InWindow", windows } };
+  return [...works, { atMs: opensMs - 200_000, action: { kind: "Apply", name, spec: changed } }];
 }
 
 function randomSpec(random: SeededRandom, day: Day, branchId: string): JsonObject {
