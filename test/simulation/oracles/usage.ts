@@ -10,16 +10,28 @@ const everyMs = 10_000;
 
 const unknownMs = 60_000;
 
+/** While nothing fails, each project is read within two minutes. The read proves what happened a minute before it. */
+const lateMs = 3 * unknownMs;
+
 const series =
   /^(?<metric>compute_endpoint_(?:active_seconds|unit_seconds|starts)_total)\{namespace="shop",name="(?<name>[^"]*)"(?:,bound="(?<bound>\w+)")?\} (?<value>\S+)$/gm;
 
 /** Both bounds contain the true unit-seconds. No series falls, also not when another process takes over. */
 export function usage(world: World): Oracle {
   const scrapes: (Omit<Scraped, "page"> & { readonly page: Promise<string> })[] = [];
+  const truths: ReadonlyMap<string, Truth>[] = [];
+  let faults = "";
   const scrape = () => {
+    const { history, faults: source, cut } = world;
+    const known = `${source.hit.size} ${history.deaths} ${cut.size}`;
+    if (known !== faults) truths.length = 0;
+    faults = known;
+    const truth = truthOf(world);
+    truths.push(truth);
+    const proven = truths.at(-1 - lateMs / everyMs);
     for (const { process, parts } of world.replicas) {
       if (process?.isDead === false && parts !== undefined) {
-        scrapes.push({ by: process.identity, truth: truthOf(world), page: parts.metrics.render() });
+        scrapes.push({ by: process.identity, truth, proven, page: parts.metrics.render() });
       }
     }
     world.time.after(everyMs, everlasting, scrape);
@@ -56,11 +68,13 @@ interface Scraped {
   /** The process. */
   readonly by: string;
   readonly truth: ReadonlyMap<string, Truth>;
+  /** What the process must have counted; `undefined`: something has failed shortly before. */
+  readonly proven: ReadonlyMap<string, Truth> | undefined;
   readonly page: string;
 }
 
 /** @param largest the largest values so far, by series, and by series and process */
-function judgePage(world: World, largest: Map<string, number>, { by, truth, page }: Scraped): void {
+function judgePage(world: World, largest: Map<string, number>, { by, truth, proven, page }: Scraped): void {
   for (const { groups } of page.matchAll(series)) {
     const { metric = "", name = "", bound = "", value: text } = groups ?? {};
     const [id, value] = [`${metric} ${bound} of ${name}`, Number(text)];
@@ -69,9 +83,9 @@ function judgePage(world: World, largest: Map<string, number>, { by, truth, page
     if (value < before - tolerance) world.violate("Usage", `${id} falls from ${before} to ${value}`);
     largest.set(`${id} ${by}`, value);
     largest.set(id, Math.max(largest.get(id) ?? 0, value));
-    const most = bound === "min" ? truth.get(name)?.unitSeconds : undefined;
-    if (most !== undefined && value > most + tolerance)
-      world.violate("Usage", `${id} is ${value}, and the control plane counts ${most}`);
+    const known = { min: truth, max: proven }[bound]?.get(name)?.unitSeconds ?? value;
+    if (bound === "min" ? value > known + tolerance : value < known - tolerance)
+      world.violate("Usage", `${id} is ${value}, and the control plane counts ${known}`);
   }
 }
 
