@@ -2,13 +2,15 @@
 
 /**
  * The test that must fail. It is a named case of the simulation, or a workload whose single faults run under both
- * profiles, or the first random runs with DatabaseAccesses or with ControlPlanes.
+ * profiles, or the first random runs of a kind.
  */
 type Proof =
   | { readonly namedCase: string }
   | { readonly workload: string }
   | { readonly accessSeeds: number }
-  | { readonly planeSeeds: number };
+  | { readonly planeSeeds: number }
+  | { readonly disruptionSeeds: number }
+  | { readonly usageSeeds: number };
 
 /**
  * One change that makes the operator weaker. Either a function returns early, or a text is replaced. A function keeps
@@ -195,5 +197,31 @@ export const mutations: readonly Mutation[] = [
     find: "return isGranted ? fullGrant : noGrant;",
     replace: "return isGranted || projects.length > 0 ? fullGrant : noGrant;",
     caughtBy: { planeSeeds: 60 },
+  },
+
+  // spec.disruption and status.usage.
+  {
+    rule: "a change that drops connections waits",
+    ...{ file: "resource/disruption.ts", function: "isHoldingBack", returns: "false" },
+    caughtBy: { disruptionSeeds: 10 },
+  },
+  {
+    rule: "an idle compute ends the wait",
+    file: "kinds/endpoint/pending-change.ts",
+    find: "isHarmless = isIdle(endpoint, operations.shown)",
+    replace: "isHarmless = endpoint.id === isIdle.name",
+    caughtBy: { disruptionSeeds: 10 },
+  },
+  {
+    rule: "an open window ends the wait",
+    ...{ file: "resource/disruption.ts", find: "begunMs(window, nowMs) !== undefined", replace: "nowMs < 0" },
+    caughtBy: { disruptionSeeds: 40 },
+  },
+  {
+    rule: "the upper bound of usage contains what is not proven",
+    file: "operations/usage.ts",
+    find: "lengthMs(toMs) * maxUnits",
+    replace: "leastMs * maxUnits",
+    caughtBy: { usageSeeds: 80 },
   },
 ];

@@ -116,10 +116,8 @@ async function runProof(copy: string, { caughtBy }: Mutation): Promise<Verdict> 
 }
 
 function proofOf(caughtBy: Mutation["caughtBy"]): readonly [kind: string, name: string] {
-  if ("namedCase" in caughtBy) return ["case", caughtBy.namedCase];
-  if ("workload" in caughtBy) return ["workload", caughtBy.workload];
-  if ("accessSeeds" in caughtBy) return ["access seeds", String(caughtBy.accessSeeds)];
-  return ["plane seeds", String(caughtBy.planeSeeds)];
+  const [[kind, name] = ["", ""]] = Object.entries(caughtBy);
+  return [kind, String(name)];
 }
 
 function lineOf({ rule, file }: Mutation, verdict: Verdict): string {

@@ -28,7 +28,15 @@ async function problemsOfWorkload(workload: string): Promise<readonly string[]> 
   return [];
 }
 
-async function problemsOfSeeds(task: "Accesses" | "Planes", count: number): Promise<readonly string[]> {
+/** The random runs by the kind of proof. */
+const tasks: Readonly<Record<string, keyof typeof randomPlans>> = {
+  accessSeeds: "Accesses",
+  planeSeeds: "Planes",
+  disruptionSeeds: "Disruption",
+  usageSeeds: "Usage",
+};
+
+async function problemsOfSeeds(task: keyof typeof randomPlans, count: number): Promise<readonly string[]> {
   for (let seed = 1; seed <= count; seed += 1) {
     const { violations } = await run(randomPlans[task](seed));
     if (violations.length > 0) return violations.map(({ promise, text }) => `seed ${seed}: ${promise}: ${text}`);
@@ -37,9 +45,11 @@ async function problemsOfSeeds(task: "Accesses" | "Planes", count: number): Prom
 }
 
 async function problemsOf(kind: string, name: string): Promise<readonly string[]> {
-  if (kind === "case") return await problemsOfCase(name);
+  if (kind === "namedCase") return await problemsOfCase(name);
   if (kind === "workload") return await problemsOfWorkload(name);
-  return await problemsOfSeeds(kind === "access seeds" ? "Accesses" : "Planes", Number(name));
+  const task = tasks[kind];
+  if (task === undefined) throw new Error(`there is no proof ${kind}`);
+  return await problemsOfSeeds(task, Number(name));
 }
 
 const problems = await problemsOf(kind, name);
