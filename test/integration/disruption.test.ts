@@ -81,7 +81,7 @@ async function sizesSent(world: World): Promise<number> {
 }
 
 describe("a new size with open connections", () => {
-  test("WhenIdle, and an application that comes and goes for an hour → it loses no connection, and the size changes once", async () => {
+  test("WhenIdle, and an application that comes and goes for an hour → it loses no connection, and each new size is sent", async () => {
     const world = await startWithComputes();
     const disruption = { when: "WhenIdle" };
     await world.apply("orders", { ...orders, compute: small, suspend, disruption });
@@ -89,21 +89,24 @@ describe("a new size with open connections", () => {
     let written = 0;
     for (let visit = 0; visit < visits; visit += 1) {
       await application.connect();
-      if (visit === 1) await world.apply("orders", { ...orders, compute: large, suspend, disruption });
+      // The size changes at every second visit.
+      const changed = [undefined, large, undefined, small][visit % 4];
+      if (changed) await world.apply("orders", { ...orders, compute: changed, suspend, disruption });
       for (const endMs = performance.now() + visitMs; performance.now() < endMs; written += 1) {
         await application.write();
         await setTimeout(20);
       }
-      if (visit === 1)
+      if (changed)
         await world.until("orders", "the size waits", (resource) => pendingReason(resource) === "WaitingForIdle");
       expect(application.isConnected, `visit ${visit}`).toBe(true);
       await application.leave();
       await setTimeout(pauseMs);
+      if (changed) await world.until("orders", "the new size", isSize(changed.minUnits));
     }
-    const { status } = await world.until("orders", "the new size", isSize(1));
+    const { status } = await world.untilReady("orders");
     expect(application.losses).toBe(0);
     expect(written).toBeGreaterThan(visits);
-    expect(await sizesSent(world)).toBe(1);
+    expect(await sizesSent(world)).toBe(visits / 2);
     expect(status.pendingChange).toBeUndefined();
     await world.untilEventsWith("orders", "ChangeHeld", "ChangeSent");
   });
