@@ -1,5 +1,6 @@
 /** Tests when a change that drops connections is sent: every combination of policy, state, window and cause. */
 import { describe, expect, it, test } from "vitest";
+import { ControlPlaneError } from "../../../../src/domain/control-plane-error.ts";
 import { eventsFor } from "../../../../src/kinds/endpoint/events-for.ts";
 import type { EndpointOutcome, Observation, Plan } from "../../../../src/kinds/endpoint/plan.ts";
 import { statusFor } from "../../../../src/kinds/endpoint/status-for.ts";
@@ -324,6 +325,13 @@ describe("a wait", () => {
     const after = step(waiting(disruption, before, closedMs));
     expect(after.events).toMatchObject([{ type: "Warning", reason: "WindowMissed" }]);
     expect(step(waiting(disruption, after.status, closedMs + 60_000)).events).toEqual([]);
+    const open = waiting(disruption, before, nowMs + 3_660_000);
+    const error = new ControlPlaneError("Locked", "locked", { effect: "NotApplied" });
+    const refused = statusAfter(open, planFor(open), { kind: "Failed", error, forMs: 0, lockHolder: undefined });
+    expect(planFor(open).kind).toBe("UpdateEndpoint");
+    expect(step(waiting(disruption, refused, closedMs)).events).toContainEqual(
+      expect.objectContaining({ type: "Warning", reason: "WindowMissed" }),
+    );
     const unapproved = step(waiting({ ...disruption, approval: "Required" })).status;
     expect(step(waiting({ ...disruption, approval: "Required" }, unapproved, closedMs)).events).toEqual([]);
   });
