@@ -20,11 +20,7 @@ export function countUnreadable(logger: Pick<Logger, "warn">, planeId: string) {
         "the operator cannot parse some objects that the control plane lists; it uses only their ids",
       );
     }
-    if (ids.length > 0) {
-      lists.set(key, ids);
-    } else {
-      lists.delete(key);
-    }
+    lists.set(key, ids);
   };
   return { note, count: () => [...lists.values()].flat().length };
 }

@@ -84,10 +84,7 @@ export class Decision<T extends KindTypes> {
     }
   }
 
-  /**
-   * A text of what a decision depends on: with another one, the resource is decided again. All but its version is from
-   * the begin of the reconcile, so that no change of a grant meanwhile is missed.
-   */
+  /** With another text the resource is decided again. Grants are those of the begin, so that no later change is missed. */
   basis(): string {
     return `${this.resource.resourceVersion} ${this.#around}`;
   }

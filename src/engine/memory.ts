@@ -149,11 +149,10 @@ export class Projects {
   /** Makes projects due whose reads were refused with 401, because there is another API key now. */
   retryRefused(): void {
     const nowMs = this.#options.clock.monotonicMs();
-    const refused = [...this.#projects.values()].filter(
-      ({ readFailure }) => readFailure?.error.reason === "Unauthorized",
-    );
-    for (const project of refused) {
-      project.readFailure = project.readFailure && { ...project.readFailure, count: 0, retryAtMs: nowMs };
+    for (const project of this.#projects.values()) {
+      const { readFailure } = project;
+      if (readFailure?.error.reason !== "Unauthorized") continue;
+      project.readFailure = { ...readFailure, count: 0, retryAtMs: nowMs };
       project.nextPollAtMs = nowMs;
     }
   }

@@ -17,6 +17,7 @@ import {
   workKeyOf,
   workProjectOf,
 } from "../resource/compute-endpoint.ts";
+import { conditionOf } from "../resource/conditions.ts";
 import { branchProjectKey, type DatabaseBranch } from "../resource/database-branch.ts";
 import { databaseBranchNames, finalizer } from "../resource/names.ts";
 import { orRefusal } from "./cluster.ts";
@@ -91,9 +92,16 @@ function isDone(plan: PlanResult["plan"]): boolean {
   return plan.kind === "Observe" || (plan.kind === "Settled" && !("ruling" in plan && plan.ruling?.wait !== undefined));
 }
 
+/** Only the running operator knows that the control plane refused a create. */
+function refusalOf(reason: string, { status }: Planned): readonly string[] {
+  const ready = conditionOf(status.conditions, "Ready");
+  const isRefused = reason === "CreateUnresolved" && ready?.reason === "Retrying";
+  return isRefused ? [`The running operator tries again: ${ready.message} One that starts now would wait:`] : [];
+}
+
 /** What events and status will say. */
 function textsOf({ plan, resource }: PlanResult): readonly string[] {
-  if ("message" in plan) return [plan.message];
+  if ("message" in plan) return [...refusalOf(plan.reason, resource), plan.message];
   if ("place" in resource) return [];
   const { status } = resource;
   const own = endpointPlan(plan as Plan);

@@ -205,9 +205,7 @@ export class PluginRun {
     if (found.length === 0) throw new Error(`${names.join(", ")}: no ComputeEndpoint found.`);
     const nameIn = ({ metadata }: Manifest) => metadata?.name ?? "a resource without a name";
     const others = manifests.filter((each) => !found.includes(each) && each.apiVersion?.startsWith(group));
-    for (const each of others)
-      stderr.write(`${each.kind} ${nameIn(each)}: not planned, because it is no ComputeEndpoint
-`);
+    for (const each of others) stderr.write(`${each.kind} ${nameIn(each)}: not planned, it is no ComputeEndpoint\n`);
     const stored = async (manifest: Manifest) => {
       const { resource, isChecked } = await applied(manifest, this.#cluster, this.#namespace);
       if (!isChecked) stderr.write(`${nameIn(manifest)}: you may not write it, so the API server has not checked it\n`);

@@ -105,9 +105,7 @@ export class BranchesInProject implements KindInProject<BranchTypes> {
   /** Without a read by id, the first call lists the branches and the second one reads the own branch. */
   async observe(facts: BranchFacts, { own }: Reads<BranchTypes>, from: ControlPlane | undefined): Promise<BranchReads> {
     const { projectId } = this.#project;
-    if (from === undefined) {
-      throw new Error("unreachable: branches are read only after the project");
-    }
+    if (from === undefined) throw new Error("unreachable: branches are read only after the project");
     if (own?.kind === "Listed") {
       const branchId = ownBranchId(facts, own) ?? "";
       return { ...own, byId: { branchId, branch: await from.getBranch({ projectId, branchId }) } };

@@ -1,6 +1,6 @@
 /** Checks that no operation is counted twice. */
 import type { OperationRecord } from "../control-plane/engine.ts";
-import { ownershipOf } from "../run/stored-records.ts";
+import { isObserved, ownershipOf } from "../run/stored-records.ts";
 import type { World } from "../run/world.ts";
 import type { Oracle } from "./oracle.ts";
 
@@ -16,7 +16,11 @@ const gaps = /^compute_endpoint_operation_log_gaps_total (?<value>\d+)$/m;
  * history that was read.
  */
 export function countedOnce(world: World): Oracle {
+  const observers = new Set<string>();
   return {
+    onObject({ object }) {
+      if (isObserved(object)) observers.add(object.metadata.uid);
+    },
     atEnd() {
       const { history } = world;
       const counted = countsOf(world.metricsPages);
@@ -32,7 +36,8 @@ export function countedOnce(world: World): Oracle {
       // Without status, the operator cannot know what it has counted.
       const isLost = history.statusLost.size > 0;
       for (const [kind, count] of isLost ? [] : counted) {
-        if (count > (atMost.get(kind) ?? 0))
+        // An operation counts for the owner of its endpoint, and for each resource that observes it.
+        if (count > (atMost.get(kind) ?? 0) * (1 + observers.size))
           world.violate("Counting", `${kind}: ${count} counted, ${atMost.get(kind) ?? 0} ended`);
       }
       if (isExact(world)) requireAll(world, ended, counted);

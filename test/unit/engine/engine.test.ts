@@ -2,7 +2,7 @@
 import { describe, expect, it, test } from "vitest";
 import { ControlPlaneError, type ControlPlaneReason } from "../../../src/domain/control-plane-error.ts";
 import { KubernetesError } from "../../../src/domain/resource-store.ts";
-import { noGrant } from "../../../src/engine/grant.ts";
+import { fullGrant, noGrant } from "../../../src/engine/grant.ts";
 import { projectId } from "../../support/fakes/fake-service.ts";
 import { toyFinalizer } from "./toy-kind.ts";
 import { ToyScene } from "./toy-scene.ts";
@@ -247,6 +247,18 @@ describe("plan", () => {
 
 describe("what needs no kind", () => {
   const problem = { reason: "ControlPlaneNotFound", message: "There is none." } as const;
+
+  it("the grant comes while the status is stored → due again at once", async () => {
+    const scene = new ToyScene();
+    let grant = noGrant;
+    scene.engine.unit = { grantOf: () => grant };
+    scene.store.beforeWrite = (write) => {
+      if (write === "patchStatus") grant = fullGrant;
+    };
+    scene.apply(1);
+    await scene.pass(10_000);
+    expect(scene.state).toBe("UpToDate");
+  });
 
   it.each([
     ["no grant", { grantOf: () => noGrant }, "Stalled ProjectNotGranted"],

@@ -39,3 +39,11 @@ test.each([
 test("nothing waits → exit code 0", () => {
   expect(saying({ kind: "Settled", unverifiable: [] }).exitCode).toBe(0);
 });
+
+test("the control plane refused the create → the plan says so beside the wait of a new operator", () => {
+  const ready = { type: "Ready", status: "False", reason: "Retrying", message: "404: branch not found." };
+  const conditions = [{ ...ready, observedGeneration: 1, lastTransitionTime: "2026-11-28T10:00:00Z" } as const];
+  const lost = { kind: "Wait", reason: "CreateUnresolved", message: "The answer was lost.", waitMs: 1 } as const;
+  expect(saying(lost, { conditions }).text).toContain("tries again: 404: branch not found.");
+  expect(saying(lost).text).not.toContain("tries again");
+});
