@@ -57,7 +57,7 @@ export interface ResourceMemory<Answer = { readonly operations: readonly Operati
    * Ended operations by id that are counted once a stored watermark holds them. If the process forgets them before that,
    * they are not counted. A process that loses the Lease ends, so it never counts what a later leader has counted.
    */
-  readonly pending: Map<string, AttributedOperation>;
+  readonly uncounted: Map<string, AttributedOperation>;
   /** What the kind remembers; its type says what happens when it is forgotten. */
   hint: Hint | undefined;
 }
@@ -99,7 +99,7 @@ export function memoryOf(
   }
   const memory: ResourceMemory = {
     ...{ decidedFrom: undefined, dueAtMs: nowMs, waitingSinceMs: undefined, failure: undefined, writeFailures: 0 },
-    ...{ posts: undefined, pending: new Map(), hint: undefined },
+    ...{ posts: undefined, uncounted: new Map(), hint: undefined },
   };
   resources.set(uid, { key, memory });
   return memory;

@@ -104,7 +104,7 @@ export async function readProject(
   const nowMs = clock.monotonicMs();
   const isLocked = operations.operations.some(holdsProjectLock);
   project.lockedSinceMs = isLocked ? (project.lockedSinceMs ?? nowMs) : undefined;
-  const snapshot = isHeld(project, nowMs) ? undefined : await listEndpoints(context, projectId);
+  const snapshot = isLockAwaited(project, nowMs) ? undefined : await listEndpoints(context, projectId);
   return new ProjectReads(context, project, { operations, snapshot });
 }
 
@@ -121,7 +121,7 @@ async function listEndpoints({ clock, controlPlane }: ReadContext, projectId: st
 }
 
 /** Whether operations lock the project, and have done so for less than `lockPatienceMs`. */
-export function isHeld({ lockedSinceMs }: Pick<ProjectMemory, "lockedSinceMs">, nowMs: number): boolean {
+export function isLockAwaited({ lockedSinceMs }: Pick<ProjectMemory, "lockedSinceMs">, nowMs: number): boolean {
   return lockedSinceMs !== undefined && nowMs - lockedSinceMs < lockPatienceMs;
 }
 

@@ -4,7 +4,7 @@ import { isBeingDeleted } from "../resource/stored-object.ts";
 import { nextReportMs } from "./failures.ts";
 import { commonPlan, type KindResource, type KindTypes, type Step } from "./kind.ts";
 import type { Policy, ProjectMemory } from "./memory.ts";
-import { isHeld } from "./project-reads.ts";
+import { isLockAwaited } from "./project-reads.ts";
 import { waitReportMs } from "./summary.ts";
 
 /** The order in which the changes of a project are sent. */
@@ -12,7 +12,7 @@ type Precedence = "Deletion" | "OpenCreate" | "Other";
 
 /** Whether no change should be sent now: an operation locks the project, or a change was refused with 423 before. */
 export function isLocked(project: ProjectMemory, nowMs: number): boolean {
-  return isHeld(project, nowMs) || nowMs < project.lockedUntilMs;
+  return isLockAwaited(project, nowMs) || nowMs < project.lockedUntilMs;
 }
 
 /**
@@ -21,7 +21,7 @@ export function isLocked(project: ProjectMemory, nowMs: number): boolean {
  */
 export function nextChangeMs(project: ProjectMemory, nowMs: number, policy: Policy): number {
   const { lockedSinceMs: sinceMs } = project;
-  if (sinceMs === undefined || !isHeld(project, nowMs)) {
+  if (sinceMs === undefined || !isLockAwaited(project, nowMs)) {
     return Math.max(nowMs, project.lockedUntilMs);
   }
   const lookedAtMs = Math.max(sinceMs, project.operationsReadAtMs);

@@ -19,7 +19,7 @@ const attemptsLimit = 5;
  * Stores the status if it has changed, and reports. The answer to a change must not be lost: if a conflict stops it, it
  * is stored on the newest version. Any other conflict is thrown, and the resource is decided again.
  * @returns the stored resource; `undefined` if, after a conflict, the resource proves to be gone or replaced
- * @throws KubernetesError. The ended operations stay pending: they are counted if a later status holds them.
+ * @throws KubernetesError. The ended operations stay uncounted: they are counted if a later status holds them.
  */
 export async function storeStep<T extends KindTypes>(
   target: Target<T>,
@@ -36,7 +36,7 @@ export async function storeStep<T extends KindTypes>(
       const hasChanged = !isSameStored(status, resource.status);
       const stored = hasChanged ? await kind.store.patchStatus(resource, status) : resource;
       report(target, step, { log, status, hasChanged });
-      countStored(context, target.memory.pending, stored);
+      countStored(context, target.memory.uncounted, stored);
       return stored;
     } catch (error) {
       if (given.outcome.kind !== "Accepted" || attempt >= attemptsLimit || !hasMoved(error)) throw error;
@@ -52,7 +52,7 @@ export async function storeStep<T extends KindTypes>(
 /** Returns what the operation log says of the resource. What has ended waits to be counted. */
 function reduceLog<T extends KindTypes>({ scope, memory }: Target<T>, step: Step<T>): OperationLogStep | undefined {
   const log = scope.logOf?.(step);
-  for (const operation of log?.ended ?? []) memory.pending.set(operation.id, operation);
+  for (const operation of log?.ended ?? []) memory.uncounted.set(operation.id, operation);
   return log;
 }
 
@@ -82,18 +82,18 @@ function report<T extends KindTypes>(
 }
 
 /**
- * Counts the pending operations that a stored status holds, and publishes an event for each failure. If the answer to a
+ * Counts the ended operations that a stored status holds, and publishes an event for each failure. If the answer to a
  * write was lost, the next reconcile counts by what the watch shows. Nothing else counts.
  */
 export function countStored(
   { metrics, events }: Pick<EngineContext, "metrics" | "events">,
-  pending: Map<string, AttributedOperation>,
+  uncounted: Map<string, AttributedOperation>,
   resource: KindResource,
 ): void {
-  const watermark = pending.size === 0 ? undefined : watermarkIn(resource.status);
-  const held = watermark === undefined ? [] : [...pending.values()].filter((each) => holds(watermark, each));
+  const watermark = uncounted.size === 0 ? undefined : watermarkIn(resource.status);
+  const held = watermark === undefined ? [] : [...uncounted.values()].filter((each) => holds(watermark, each));
   for (const operation of held) {
-    pending.delete(operation.id);
+    uncounted.delete(operation.id);
     metrics.countEnded(operation, resource.key);
     if (outcomeOf(operation) === "Failed") events.record(resource, failureEvent(operation));
   }
@@ -116,7 +116,7 @@ export async function release<T extends KindTypes>(target: Target<T>, step: Step
     const status: T["status"] = { ...resource.status, bookkeeping: log.state.bookkeeping };
     current = await kind.store.patchStatus(resource, status);
   }
-  countStored(context, memory.pending, current);
+  countStored(context, memory.uncounted, current);
   await scope.release?.(resource);
   const plan = commonPlan(step.plan);
   const cause = plan?.kind === "RemoveFinalizer" ? plan.cause : undefined;

@@ -260,7 +260,7 @@ export const databaseAccessStatusSchema = z
             startedTime: time("When the operator first tried the reset, by its own clock."),
             requestedAt: optional(z.string(), "The value of rotate-requested-at that asked for it."),
           }),
-          "A reset that was sent and whose password is not in the Secret yet.",
+          "A reset that may have been sent, and whose password is not in the Secret yet.",
         ),
       }),
       "Times of the password. The password itself is in the Secret and nowhere else.",

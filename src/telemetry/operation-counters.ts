@@ -13,7 +13,7 @@ export function createOperationCounters(registry: MetricsRegistry, boundAction: 
   );
   const total = registry.counter(
     "compute_endpoint_operations_total",
-    "Operations that have ended, by cause: the operator (SpecChange), the control plane itself, or another client.",
+    "Operations that have ended, by cause: the operator (SpecChange or Drift), the control plane itself, or another client.",
     ["action", "outcome", "cause"],
   );
   const failures = registry.counter(

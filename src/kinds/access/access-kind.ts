@@ -24,11 +24,10 @@ import {
   type AppliedSecret,
   validSpecOf,
 } from "./access-types.ts";
-import { comparedMark, decideAccess, secretCheckMs } from "./decide-access.ts";
+import { comparedMark, decideAccess, secretCheckInMs, secretCheckMs } from "./decide-access.ts";
 import { deletedWith, deletionWork } from "./deletion.ts";
 import { accessKeyOf, endpointIndex, endpointMark, placeFor, recordIndex, referenceOf } from "./endpoint-reference.ts";
 import { type BranchCache, observationAfter, observationOf, observe } from "./observe-access.ts";
-import { rotationDueMs } from "./rotation.ts";
 
 export class AccessKind implements Kind<AccessTypes> {
   readonly finalizer = databaseAccessNames.finalizer;
@@ -177,10 +176,8 @@ class AccessesInProject implements KindInProject<AccessTypes> {
       case "Stall":
         return secretCheckMs;
       case "Settled":
-      case "WriteSecret": {
-        const leftMs = rotationDueMs(this.#context, facts.resource) - facts.nowMs;
-        return leftMs > 0 ? Math.min(secretCheckMs, leftMs) : secretCheckMs;
-      }
+      case "WriteSecret":
+        return secretCheckInMs(this.#context, facts.resource);
       default:
         return outcome.kind === "Accepted" ? 0 : undefined;
     }

@@ -107,7 +107,7 @@ export function accessNote(context: AccessContext, { plan, facts, reads }: Acces
   const isCreate = plan?.kind === "CreateObject";
   const objects = isCreate ? withObject(observation, plan.object.type, "Requested") : observation.objects;
   const noted = { ...status, records: recordsWith(resource, context.identity, objects) };
-  if (isCreate) {
+  if (plan?.kind !== "ResetPassword") {
     return withoutEmpty(noted);
   }
   const requestedAt = resource.annotations[annotations.rotateRequestedAt];

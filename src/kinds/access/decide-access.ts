@@ -3,7 +3,7 @@ import type { SecretWriteCause } from "../../domain/resource-store.ts";
 import { isSameStored } from "../../domain/same-stored.ts";
 import { type Reads, stall } from "../../engine/kind.ts";
 import type { ProjectReads } from "../../engine/project-reads.ts";
-import { secretKeyOf } from "../../resource/database-access.ts";
+import { type DatabaseAccess, secretKeyOf } from "../../resource/database-access.ts";
 import { annotations } from "../../resource/names.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
 import { bindingData, secretsForbidden } from "./access-secret.ts";
@@ -22,7 +22,7 @@ import {
 import { decideDeletion } from "./deletion.ts";
 import { boundTo, type NamedEndpoint, notThereYet, referenceOf } from "./endpoint-reference.ts";
 import { configMarkOf, observationOf } from "./observe-access.ts";
-import { isRotationDue, isRotationWanted, planRotation } from "./rotation.ts";
+import { isRotationDue, isRotationWanted, planRotation, rotationDueMs } from "./rotation.ts";
 
 type AccessReadsSoFar = Reads<AccessTypes>;
 
@@ -45,10 +45,16 @@ export function decideAccess(context: AccessContext, facts: AccessFacts, reads: 
 /** Between two comparisons with the control plane, only the Secrets are looked at, unless a rotation is due. */
 function decideUnread(context: AccessContext, facts: AccessFacts, { own }: AccessReadsSoFar): Plan {
   if (own?.kind === "Secret" && own.isUnchanged) {
-    return { kind: "Idle", dueInMs: secretCheckMs };
+    return { kind: "Idle", dueInMs: secretCheckInMs(context, facts.resource) };
   }
   const isCheckDue = own === undefined && facts.isDue && !facts.isChanged && isCompared(facts);
   return { kind: "Look", at: isCheckDue && !isRotationDue(context, facts.resource) ? "Own" : "Project" };
+}
+
+/** In milliseconds: the next look at the Secret, or earlier when a rotation by age becomes due. */
+export function secretCheckInMs(context: AccessContext, resource: DatabaseAccess): number {
+  const leftMs = rotationDueMs(context, resource) - context.nowMs;
+  return leftMs > 0 ? Math.min(secretCheckMs, leftMs) : secretCheckMs;
 }
 
 function isCompared({ memory, resource, monotonicMs, policy }: AccessFacts): boolean {

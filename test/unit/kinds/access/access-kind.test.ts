@@ -33,6 +33,15 @@ describe("effects", () => {
     expect([scene.effects.length, scene.reveals]).toEqual([4, reveals]);
   });
 
+  test("the period ends between two looks at the Secret → the rotation does not wait for the next look", async () => {
+    const scene = new AccessScene();
+    scene.store.put(access({ spec: { password: { rotateAfterSeconds: 130 } } }));
+    await scene.settle(125_000);
+    expect(scene.effects).not.toContain("resetPassword");
+    await scene.settle(8_000);
+    expect(scene.effects).toContain("resetPassword");
+  });
+
   test("the password is hidden, and the status is not stored after the Secret → Ready without a reset", async () => {
     const scene = new AccessScene();
     scene.revealsPasswords = false;

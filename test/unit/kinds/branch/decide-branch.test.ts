@@ -48,7 +48,7 @@ function decide({ spec = {}, status = {}, metadata = {}, posts, listed = [], byI
     spec: { projectId, name: "preview/pr", ...spec },
     status,
   });
-  const memory = { posts, pending: new Map(), dueAtMs: 0, writeFailures: 0 };
+  const memory = { posts, uncounted: new Map(), dueAtMs: 0, writeFailures: 0 };
   const facts = { resource, nowMs, monotonicMs: 0, identity, policy, memory, grant: fullGrant, isDue: true };
   const list = { branches: [main, ...listed], unreadable: [] };
   const read = byId === undefined ? {} : { byId: { branchId: "br-pr", branch: byId ?? undefined } };

@@ -183,7 +183,7 @@ export function memory(change: Partial<Memory> = {}): Memory {
       failure: undefined,
       writeFailures: 0,
     },
-    ...{ posts: undefined, pending: new Map(), hint: undefined },
+    ...{ posts: undefined, uncounted: new Map(), hint: undefined },
     ...change,
   };
 }
