@@ -84,7 +84,7 @@ export class Decision<T extends KindTypes> {
     }
   }
 
-  /** With another text the resource is decided again. Grants are those of the begin, so that no later change is missed. */
+  /** With another text the resource is decided again. What is around it counts as of the begin, so no change is missed. */
   basis(): string {
     return `${this.resource.resourceVersion} ${this.#around}`;
   }
@@ -162,7 +162,8 @@ export function planStanding<T extends KindTypes>(
   if (held !== "Something") {
     return { kind: "RemoveFinalizer", cause: held === "Nothing" ? "NeverCreated" : "Retained" };
   }
-  if (problem !== undefined && (isDeleted || kind.missingGrant(resource) === undefined)) {
+  const mayUse = resource.spec.kind === "Valid" && kind.missingGrant(resource) === undefined;
+  if (problem !== undefined && (isDeleted || mayUse)) {
     return stall(problem.reason, problem.message);
   }
   if (problem === undefined && kind.isProven?.(resource) === false) {

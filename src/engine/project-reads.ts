@@ -55,11 +55,6 @@ export class ProjectReads {
     return this.operations.operations.findLast(holdsProjectLock);
   }
 
-  /** Whether one of these operations in flight may hold something up: one that never ends does so for a minute. */
-  isHeldUpBy(operations: readonly Operation[], nowMs: number): boolean {
-    return operations.length > 0 && this.lockedForMs(nowMs) < lockPatienceMs;
-  }
-
   /**
    * Reads an endpoint by id, once in a reconcile. @throws ControlPlaneError
    * @returns whether the snapshot shows the result; false: not in this reconcile

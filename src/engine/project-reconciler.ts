@@ -212,6 +212,10 @@ class ProjectReconcile {
     // The next try is a poll, so that it updates every resource of the project.
     project.nextPollAtMs = row.retryAtMs;
     const isGone = isProjectGone(error, latest.nowMs - row.sinceMs) && project.listedWith === (await calls.keyMark());
+    if (isGone && this.#resources.length === 0) {
+      project.listedWith = undefined;
+      project.orphanIds = new Set();
+    }
     await this.#fail(chosen, isGone);
   }
 

@@ -93,7 +93,7 @@ function isWanted<T extends KindTypes>(change: Change<T>, newest: T["resource"] 
 }
 
 /** A note is about to be stored: no request was sent under it. @param attempt `undefined`: the change is no create */
-export function beginPosts(memory: Pick<ResourceMemory, "posts">, attempt: string | undefined, nowMs: number): void {
+function beginPosts(memory: Pick<ResourceMemory, "posts">, attempt: string | undefined, nowMs: number): void {
   if (attempt !== undefined && memory.posts?.attempt !== attempt) {
     memory.posts = { attempt, isUnresolved: false, sinceMs: nowMs, answer: undefined };
   }

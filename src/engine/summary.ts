@@ -109,7 +109,7 @@ type Failed = Pick<Extract<Outcome<KindTypes>, { kind: "Failed" }>, "error" | "f
  * Sums up a failed call. The same failure gives the same text in every reconcile. A resource that refused calls made
  * Stalled stays so until a retry succeeds or spec changes. A brief outage leaves Ready and Stalled as they are.
  */
-export function summaryOfFailure(resource: KindResource, failed: Failed, wording: Wording): Summary {
+function summaryOfFailure(resource: KindResource, failed: Failed, wording: Wording): Summary {
   const { error, forMs } = failed;
   const stall = failureStallOf(error, forMs);
   const stalled = failureStallIn(resource);
@@ -251,7 +251,7 @@ const begin = " The operator ignores these annotations:";
  * Ends the message of Ready with the annotations of our prefix that mean nothing to the operator, for instance `pausd`.
  * @param message may end with what was ignored before
  */
-export function withIgnored(message: string, { annotations: given, kind = "ComputeEndpoint" }: KindResource): string {
+function withIgnored(message: string, { annotations: given, kind = "ComputeEndpoint" }: KindResource): string {
   const isMeant = (name: string, value: string) => meaningful[name]?.test(value) && (onlyOn.get(name) ?? kind) === kind;
   const wrong = Object.entries(given).filter(([name, value]) => !isMeant(name, value));
   const texts = wrong.map(([name, value]) => `${name.slice(group.length + 1)}=${JSON.stringify(value.slice(0, 40))}`);

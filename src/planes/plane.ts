@@ -2,7 +2,7 @@
 import type { PlaneConnection, PlaneTarget } from "../control-plane/connection.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { DatabaseSettings } from "../domain/control-plane.ts";
-import type { GrantSource, KindGap } from "../domain/resource-store.ts";
+import type { GrantSource } from "../domain/resource-store.ts";
 import type { PlaneProblem, ProjectGrant } from "../engine/grant.ts";
 import type { ControlPlaneUnit } from "../engine/kind.ts";
 import type { Projects } from "../engine/memory.ts";
@@ -21,8 +21,8 @@ export interface PlaneOptions extends SourceOptions {
   readonly newProjects: () => Projects;
   readonly grantMode: GrantMode;
   readonly namespaces: GrantSource;
-  /** Returns why the operator does not watch the kind of the control plane with this id; `undefined`: it does. */
-  readonly gapOf: (planeId: string) => KindGap | undefined;
+  /** Whether the operator watches the kind of the control plane with this id. */
+  readonly isWatched: (planeId: string) => boolean;
   readonly onKey: (key: string) => void;
   readonly onNews: (planeId: string) => void;
   /** Called when the resources that use the control plane must be decided again. */
@@ -109,7 +109,7 @@ export class Plane {
     if (kind === undefined) {
       return undefined;
     }
-    if (this.#options.gapOf(this.id) !== undefined) {
+    if (!this.#options.isWatched(this.id)) {
       return planeProblems.kindUnreadable(kind);
     }
     if (this.#resource === undefined) {

@@ -101,10 +101,11 @@ export class Planes {
       const isForgotten = this.of(planeId).projects.size === 0 && this.#known.delete(planeId);
       return isForgotten ? { kind: "Done" } : { kind: "RequeueAfter", delayMs: againMs.usual };
     }
-    const isDeleting = isBeingDeleted(found);
-    const resource = isDeleting ? found : await store.addFinalizer(found);
+    // Before any write, because the resources that use it are not decided until its key was read.
     const plane = this.of(planeId);
     await plane.key?.read();
+    const isDeleting = isBeingDeleted(found);
+    const resource = isDeleting ? found : await store.addFinalizer(found);
     const users = this.#options.usersOf(planeId);
     if (isDeleting && users === 0) {
       await store.removeFinalizer(resource);

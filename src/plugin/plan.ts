@@ -94,9 +94,9 @@ function isDone(plan: PlanResult["plan"]): boolean {
 
 /** Only the running operator knows that the control plane refused a create. */
 function refusalOf(reason: string, { status }: Planned): readonly string[] {
-  const ready = conditionOf(status.conditions, "Ready");
-  const isRefused = reason === "CreateUnresolved" && ready?.reason === "Retrying";
-  return isRefused ? [`The running operator tries again: ${ready.message} One that starts now would wait:`] : [];
+  const { reason: said = reason, message } = conditionOf(status.conditions, "Ready") ?? {};
+  const isRefused = reason === "CreateUnresolved" && said !== reason;
+  return isRefused ? [`The running operator says ${said}: ${message} One that starts now would wait:`] : [];
 }
 
 /** What events and status will say. */

@@ -71,9 +71,11 @@ export function problemOf({ id, resource }: ReadPlane): PlaneProblem | undefined
 /** @throws Error when the control plane, or the record of the resource that uses it, has another URL */
 export function requireUrl(serviceUrl: string, plane: ReadPlane, user?: Planned): void {
   const { ownership, createIntent } = user?.status ?? {};
-  const wanted = specOf(plane)?.url ?? (ownership ?? createIntent)?.serviceUrl;
+  const described = specOf(plane)?.url;
+  const wanted = described ?? (ownership ?? createIntent)?.serviceUrl;
   if (wanted !== undefined && new URL(wanted).href !== new URL(serviceUrl).href) {
-    const differs = `CONTROL_PLANE_URL is ${serviceUrl}, but ${planeName(plane.id)} is at ${wanted}.`;
+    const where = described === undefined ? "the control plane that made status" : planeName(plane.id);
+    const differs = `CONTROL_PLANE_URL is ${serviceUrl}, but ${where} is at ${wanted}.`;
     throw new Error(`${differs} Set CONTROL_PLANE_URL and the key to those of that control plane.`);
   }
 }

@@ -54,7 +54,6 @@ export const branchStallReasons = [
   "CreateAmbiguous",
   "OwnedElsewhere",
 ] as const;
-export type BranchStallReason = (typeof branchStallReasons)[number];
 
 export type PlaneStallReason = Extract<StallReason, "ControlPlaneNotFound" | "ControlPlaneNotReady">;
 
@@ -97,8 +96,6 @@ export const otherReasons = [
   "UpToDate",
 ] as const;
 export type OtherReason = (typeof otherReasons)[number];
-
-export type ConditionReason = StallReason | ProgressReason | OtherReason;
 
 export const planeReasons = [
   ...unusableReasons,
@@ -174,5 +171,5 @@ export const accessProgressReasons = [
 export type AccessProgressReason = (typeof accessProgressReasons)[number];
 
 /** Of every kind that is reconciled with its project. */
-export type AnyStallReason = StallReason | AccessStallReason | BranchStallReason;
+export type AnyStallReason = StallReason | AccessStallReason | (typeof branchStallReasons)[number];
 export type AnyProgressReason = ProgressReason | AccessProgressReason | BranchProgressReason;

@@ -93,9 +93,7 @@ const createIntent = z
     name: z.string().describe("The name that the branch gets."),
     ...records,
   })
-  .describe(
-    "Present only until a create has an answer that is stored. The operator writes it before it sends the request.",
-  );
+  .describe("A create that has no result yet. The operator writes it before it sends the request.");
 
 const resetIntent = z
   .object({

@@ -41,9 +41,7 @@ const createIntent = z
     type: z.enum(["ReadWrite", "ReadOnly"]).describe("The type of endpoint it asks for."),
     preIds: z.array(z.string()).describe("Endpoints of the branch and type that existed before."),
   })
-  .describe(
-    "Present only until a create has an answer that is stored. The operator writes it before it sends the request.",
-  );
+  .describe("A create that has no result yet. The operator writes it before it sends the request.");
 
 const operation = z.object({
   id: z.string().describe("The operation's id in the control plane."),

@@ -17,7 +17,7 @@ import {
 } from "../resource/control-plane-resource.ts";
 import type { ControlPlaneStatus } from "../resource/control-plane-schema.ts";
 
-type MadeHere = "secrets" | "gapOf" | "settings" | "grantMode" | "tenantHosts" | "storeOf" | "mayRecordOfCluster";
+type MadeHere = "secrets" | "isWatched" | "settings" | "grantMode" | "tenantHosts" | "storeOf" | "mayRecordOfCluster";
 
 export interface ControlPlanesOptions
   extends Omit<PlanesOptions, MadeHere>,
@@ -62,7 +62,7 @@ export function createControlPlanes(options: ControlPlanesOptions) {
     ...{ grantMode: config.projectGrants, tenantHosts: config.tenantHosts },
     mayRecordOfCluster: config.watchNamespaces.length === 0,
     storeOf: (planeId) => kindOf(planeId)?.store,
-    gapOf: (planeId) => kindOf(planeId)?.gapIn(namespaceOfPlane(planeId)),
+    isWatched: (planeId) => kindOf(planeId)?.gapIn(namespaceOfPlane(planeId)) === undefined,
   });
   return { planes, kinds: Object.values(kinds) };
 }

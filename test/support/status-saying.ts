@@ -4,7 +4,6 @@ import {
   type AccessStallReason,
   accessProgressReasons,
   accessStallReasons,
-  type ConditionReason,
   otherReasons,
   type PlaneReason,
   planeReasons,
@@ -15,7 +14,8 @@ import {
 import type { ComputeEndpointStatus, Condition } from "../../src/resource/status-schema.ts";
 
 /** Every reason of docs/conditions.md. */
-export const everyReason: readonly ConditionReason[] = [...otherReasons, ...progressReasons, ...stallReasons];
+export const everyReason = [...otherReasons, ...progressReasons, ...stallReasons];
+type ConditionReason = (typeof everyReason)[number];
 
 /** A reason of a DatabaseAccess. */
 export type AccessReason = AccessProgressReason | AccessStallReason | "UpToDate";

@@ -87,8 +87,8 @@ async function withRemedy<T>({ resource, account }: AccessObservation, written: 
   try {
     return await written;
   } catch (error) {
-    const isForbidden = error instanceof KubernetesError && error.reason === "Forbidden";
-    throw isForbidden ? new KubernetesError("SecretsForbidden", secretsForbidden(resource, account)) : error;
+    if (!(error instanceof KubernetesError) || error.reason !== "Forbidden") throw error;
+    throw new KubernetesError("SecretsForbidden", secretsForbidden(resource, account), { cause: error });
   }
 }
 
@@ -104,7 +104,7 @@ export interface Connection {
 }
 
 /** The type of the Secret. @see https://servicebinding.io/spec/core/1.1.0/ (read 2026-11-22) */
-export const bindingSecretType = "servicebinding.io/postgresql";
+const bindingSecretType = "servicebinding.io/postgresql";
 
 /** The layout of the Service Binding specification. Keys without a value are absent. Pure. */
 export function bindingOf(connection: Connection): SecretData {

@@ -5,7 +5,7 @@ import { ControlPlaneError } from "../../domain/control-plane-error.ts";
 import { isIdle } from "../../domain/endpoint.ts";
 import { isInFlight, type Operation } from "../../domain/operation.ts";
 import type { Reads } from "../../engine/kind.ts";
-import type { ProjectReads } from "../../engine/project-reads.ts";
+import { lockPatienceMs, type ProjectReads } from "../../engine/project-reads.ts";
 import type { OperationsSnapshot } from "../../operations/reader.ts";
 import { conditionOf } from "../../resource/conditions.ts";
 import type { DatabaseAccess } from "../../resource/database-access.ts";
@@ -93,7 +93,7 @@ async function observeAccess(
   const secret = await readOwnSecret(secrets, resource);
   const contents = await readContents(endpoint, from);
   const changes = project.operations.operations.filter((each) => isConfig(each, endpoint.branchId));
-  const isConfigInFlight = project.isHeldUpBy(changes.filter(isInFlight), monotonicMs);
+  const isConfigInFlight = changes.some(isInFlight) && project.lockedForMs(monotonicMs) < lockPatienceMs;
   const seen = { kind: "Access", endpoint, secret, ...contents, isConfigInFlight } as const;
   const role = roleIn({ ...contents, spec });
   const pending = memory.hint?.password;

@@ -60,7 +60,7 @@ export function releaseEvents(
     const stalled = conditionOf(conditions, "Stalled");
     const candidates = stalled?.reason === "CreateAmbiguous" ? `${stalled.message.split(". ")[0]}. ` : "";
     const { token, branchId } = createIntent;
-    const note = `The operator gave up a create whose answer is missing: an endpoint with token ${token} may exist on branch ${branchId}. ${candidates}Delete it by hand if no other client needs it.`;
+    const note = `The operator gave up a create without a result: an endpoint with token ${token} may exist on branch ${branchId}. ${candidates}Delete it by hand if no other client needs it.`;
     return [warning("CreateAbandoned", "Delete", note)];
   }
   switch (cause) {

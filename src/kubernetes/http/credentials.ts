@@ -146,6 +146,7 @@ function firstLine(error: unknown): string {
 export interface Session {
   readonly credentials: Credentials;
   readonly dispatcher: HttpDispatcher;
+  /** Negative infinity: the API server has refused them since. */
   readonly readAtMs: number;
 }
 
@@ -194,7 +195,6 @@ export class Sessions {
       return;
     }
     this.#reloadedAtMs = nowMs;
-    this.#source.reload();
     this.#session = { ...refused, readAtMs: Number.NEGATIVE_INFINITY };
   }
 
@@ -218,6 +218,7 @@ export class Sessions {
 
   async #readCredentials(): Promise<Credentials> {
     try {
+      if (this.#session?.readAtMs === Number.NEGATIVE_INFINITY) this.#source.reload();
       return await this.#within(credentialsTimeoutMs, this.#source.current());
     } catch (error) {
       // The plugin's output may hold a secret, so it stays in the error's cause.

@@ -26,7 +26,7 @@ export interface LeadershipOptions {
 }
 
 /** Times in milliseconds. */
-export const leaseTiming = {
+const leaseTiming = {
   /** How long a renewal counts after it was sent. */
   durationMs: 15_000,
   /** A leader stops leading after this time without a renewal, well before another process may take over. */

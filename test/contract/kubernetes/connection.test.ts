@@ -84,16 +84,8 @@ describe("a connection", () => {
   });
 
   const refusals = [
-    [
-      403,
-      'secrets "a" is forbidden: User "system:serviceaccount:ops:operator" cannot patch resource "secrets"',
-      "Forbidden",
-    ],
-    [
-      403,
-      'secrets is forbidden: User "system:serviceaccount:ops:operator" cannot create resource "secrets"',
-      "Forbidden",
-    ],
+    [403, 'secrets "a" is forbidden: User "system:operator" cannot patch resource "secrets"', "Forbidden"],
+    [403, 'secrets is forbidden: User "system:operator" cannot create resource "secrets"', "Forbidden"],
     [403, 'secrets "a" is forbidden: exceeded quota: team, requested: secrets=1', "WriteRefused"],
     [403, 'admission webhook "w" denied the request: User "x" cannot do this', "WriteRefused"],
     [422, 'Secret "a" is invalid: data: Forbidden: field is immutable', "WriteRefused"],
@@ -223,6 +215,16 @@ describe("a connection", () => {
     await failureOf(connection.request(call()));
     expect(credentials.reloads()).toBe(1);
     expect(server.requests.length).toBe(11);
+  });
+
+  it("401, and the kubeconfig cannot be read again → the next call says so", async () => {
+    server.answer((_request, response) => sendJson(response, 401, {}));
+    credentials.reload = () => {
+      throw new Error("no such file");
+    };
+    expect((await failureOf(connection.request(call()))).message).toContain("does not accept the credentials");
+    const next = await failureOf(connection.request(call()));
+    expect([next.reason, next.message]).toEqual(["Unauthorized", expect.stringContaining("cannot be read")]);
   });
 
   describe("as time goes by", () => {

@@ -1,6 +1,5 @@
 /** Tests the start, the restart and the end of an API server. */
 import { rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type ApiServer, type ApiServerOptions, startApiServer } from "../../../tools/api-server/api-server.ts";
@@ -8,34 +7,19 @@ import { findFreePorts } from "../../../tools/process/free-ports.ts";
 import { startGuardedProcess } from "../../../tools/process/guarded-process.ts";
 import { isAnswering } from "../../../tools/process/wait-until.ts";
 import { sharedApiServer } from "../../support/api-server.ts";
-import { createKubectl, type Kubectl } from "../../support/kubectl.ts";
 import { waitUntilGone } from "../../support/processes.ts";
 
 const launcher = fileURLToPath(new URL("../../../tools/api-server/api-server.ts", import.meta.url));
 
 /** An API server for one test, without controllers. */
-async function start(options: Partial<ApiServerOptions> = {}): Promise<{ apiServer: ApiServer; kubectl: Kubectl }> {
-  const { etcd, kubectl, "kube-apiserver": binary } = sharedApiServer().assets;
+async function start(options: Partial<ApiServerOptions>): Promise<ApiServer> {
+  const { etcd, "kube-apiserver": binary } = sharedApiServer().assets;
   const apiServer = await startApiServer({ assets: { etcd, "kube-apiserver": binary }, ...options });
   onTestFinished(() => apiServer.stop());
-  return { apiServer, kubectl: createKubectl({ binary: kubectl, kubeconfigFile: apiServer.kubeconfigFile }) };
+  return apiServer;
 }
 
 describe("startApiServer", () => {
-  it("a port is taken → other ports are tried", async () => {
-    const [etcdClient = 0, etcdPeer = 0] = await findFreePorts(2);
-    const squatter = createServer();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    squatter.listen(0, "127.0.0.1", () => resolve());
-    await promise;
-    onTestFinished(() => void squatter.close());
-    const address = squatter.address();
-    const taken = typeof address === "object" && address !== null ? address.port : 0;
-    const { apiServer, kubectl } = await start({ ports: { etcdClient, etcdPeer, apiServer: taken } });
-    expect(apiServer.url).not.toContain(String(taken));
-    await kubectl.run(["get", "namespace", "default"]);
-  });
-
   it("kube-apiserver does not start → an error with its last words, etcd is stopped", async () => {
     const [etcdClient = 0, etcdPeer = 0, apiServer = 0] = await findFreePorts(3);
     const started = start({ auditPolicy: "kind: Nonsense\n", ports: { etcdClient, etcdPeer, apiServer } });

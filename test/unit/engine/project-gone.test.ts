@@ -70,5 +70,8 @@ it.each(rows)("the project of a deleted resource answers 404 $when → released:
   expect(gone.engine.events.filter((event) => event.startsWith("Warning ProjectGone"))).toEqual(
     row.isReleased ? [expect.stringMatching(`Project ${project}.*endpoint ep-own-1`)] : [],
   );
+  // Without a resource, a project that is gone is read no more.
+  if (row.isReleased) await gone.engine.pass(project, minuteMs);
+  expect(gone.engine.projects.size).toBe(row.isReleased ? 0 : 1);
   if (row.stalled !== undefined) expect(conditionOf(stored?.status.conditions, "Stalled")?.reason).toBe(row.stalled);
 });

@@ -44,7 +44,12 @@ function scene({ answer = async () => {}, annotation }: SceneOptions = {}) {
   const state: { stored?: PlaneResource | undefined } = {};
   const planes: Planes = new Planes({
     ...{ clock, logger: quietLogger, events: { record() {} }, usersOf: () => 0, mayRecordOfCluster: true },
-    storeOf: () => ({ get: (key: ResourceKey) => (key.name === "own" ? state.stored : undefined) }) as PlaneStore,
+    storeOf: () =>
+      ({
+        get: (key: ResourceKey) => (key.name === "own" ? state.stored : undefined),
+        current: async () => state.stored,
+        addFinalizer: () => Promise.reject(new KubernetesError("Forbidden", "no right")),
+      }) as unknown as PlaneStore,
     clusterId: "cluster-a",
     settings: {
       ...{ url: settingsUrl, readKey: async () => keyIn("key-of-settings", ""), keyAgainMs: 1_000 },
@@ -75,7 +80,7 @@ function scene({ answer = async () => {}, annotation }: SceneOptions = {}) {
     tenantHosts: ["*.example.com", "listed.example.com"],
     grantMode: "WhenUsed",
     namespaces: { grantsOf: () => ({ annotation, isAnyAnnotated: true, labels: {} }) },
-    gapOf: (planeId) => (planeId.startsWith("ControlPlane/crm/") ? "Forbidden" : undefined),
+    isWatched: (planeId) => !planeId.startsWith("ControlPlane/crm/"),
     onKey: () => {},
     onNews: () => {},
     onUsable: (planeId) => usable.push(planeId),
@@ -103,6 +108,13 @@ it("a ControlPlane → not known before its Secret was read, then usable, and it
   await plane.key?.read();
   expect(plane.unit()).toMatchObject({ isKnown: true, problem: undefined, identity: { controlPlane: id } });
   expect(usable).toEqual([id, id]);
+});
+
+it("the API server refuses the finalizer → the key is read, so that resources that use it are decided", async () => {
+  const { note, planes } = scene();
+  note(described(1, northUrl, "north"));
+  expect((await planes.reconcile(id)).kind).toBe("Retry");
+  expect(planes.unitOf(id).isKnown).toBe(true);
 });
 
 it.each([

@@ -175,13 +175,11 @@ describe("refusals", () => {
 });
 
 describe("time", () => {
+  const suspending = { branchId: branchIds[1], type: "read_write", suspendTimeoutSeconds: 10 } as const;
+
   test("auto-suspend that falls due while work runs → waits for its end", () => {
     const stage = new Stage();
-    const { endpoint } = stage.engine.createEndpoint(projectId, {
-      branchId: branchIds[1],
-      type: "read_write",
-      suspendTimeoutSeconds: 10,
-    });
+    const { endpoint } = stage.engine.createEndpoint(projectId, suspending);
     stage.step(2000);
     const due = (stage.engine.endpoint(projectId, endpoint.id).lastActiveMs ?? 0) + 10_000;
     stage.step(due - stage.nowMs - 1);
@@ -206,11 +204,7 @@ describe("time", () => {
 
   test("endpoint that is deleted → nothing of it falls due any more", () => {
     const stage = new Stage();
-    const { endpoint } = stage.engine.createEndpoint(projectId, {
-      branchId: branchIds[1],
-      type: "read_write",
-      suspendTimeoutSeconds: 10,
-    });
+    const { endpoint } = stage.engine.createEndpoint(projectId, suspending);
     stage.step(2000);
     stage.engine.deleteEndpoint(projectId, endpoint.id);
     stage.step(2000);

@@ -74,9 +74,8 @@ async function observed(
   const { objects, hint, operations = [], stored = {} } = more;
   const facts = { resource, memory: { hint } } as unknown as AccessFacts;
   const own = observedEndpoint({ projectId, branchId: main, createdTime: role.updatedTime, id: "ep-orders" });
-  const isHeldUpBy = (changes: readonly Operation[]) => changes.length > 0;
   const log = createSnapshot(operations, new Set());
-  const project = { operations: log, isHeldUpBy, snapshot: snapshotOf([own]) } as unknown as ProjectReads;
+  const project = { operations: log, lockedForMs: () => 0, snapshot: snapshotOf([own]) } as unknown as ProjectReads;
   const source = { project, objects: objects as BranchObjects, contents: new Map() };
   const read = await observe(context({ stored, endpoints: [computeEndpoint("orders", main)] }), facts, source);
   if (read.kind !== "Access") throw new Error("it was not observed");

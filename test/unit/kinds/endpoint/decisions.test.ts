@@ -49,6 +49,8 @@ const hidden = endpoint({ id: "ep-secret-9", branchId: otherBranch });
 const accepted = (unmatchedAttempts: number, change: object = {}) =>
   acknowledged(spec(sized), { attempts: unmatchedAttempts, unmatchedAttempts, ...change });
 
+const invalid = { kind: "Invalid", problems: "spec.type: missing", controlPlaneRef: undefined } as const;
+
 const standing: readonly Row[] = [
   {
     name: "the control plane cannot be used → says so",
@@ -63,6 +65,13 @@ const standing: readonly Row[] = [
     given: owned({}, { grant: noGrant }),
     problem,
     want: { kind: "Stall", reason: "ProjectNotGranted" },
+  },
+  {
+    name: "spec is not valid, and its control plane cannot be used → first the spec",
+    why: "the control plane that a wrong spec names may not exist",
+    given: { ...owned(), resource: { ...resource(), spec: invalid } },
+    problem,
+    want: { kind: "Stall", reason: "InvalidSpec" },
   },
   {
     name: "deletion without a record of this uid, no grant, no control plane → the finalizer goes at once",

@@ -16,12 +16,13 @@ function thing(
   return { key: { namespace, name }, uid, resourceVersion: String(version), project };
 }
 
-function createCache() {
+function cacheOf(...known: readonly Thing[]) {
   const changes: string[] = [];
   const cache = new ResourceCache<Thing>({
     indexesOf: ({ project }) => project?.split(" ") ?? [],
     onChange: (key) => void changes.push(key.name),
   });
+  for (const each of known) cache.apply(each);
   const version = (name: string) => cache.get({ namespace: "n", name })?.resourceVersion;
   const list = (...resources: readonly Thing[]) => cache.replace(undefined, resources);
   return { cache, changes, version, list };
@@ -29,8 +30,7 @@ function createCache() {
 
 describe("events", () => {
   it("older than the cached object, or the same again → dropped without a word", () => {
-    const { cache, changes, version } = createCache();
-    cache.apply(thing("a", 10));
+    const { cache, changes, version } = cacheOf(thing("a", 10));
     cache.apply(thing("a", 9));
     cache.apply(thing("a", 10));
     expect(version("a")).toBe("10");
@@ -38,7 +38,7 @@ describe("events", () => {
   });
 
   it("another uid under the same name → the old object is gone, its late events are dropped", () => {
-    const { cache, version } = createCache();
+    const { cache, version } = cacheOf();
     cache.apply(thing("a", 10, { uid: "old", project: "p1" }));
     cache.apply(thing("a", 12, { uid: "new", project: "p2" }));
     cache.apply(thing("a", 11, { uid: "old" }));
@@ -51,8 +51,7 @@ describe("events", () => {
 
 describe("own writes", () => {
   it("the answer → cached at once; the watch events up to it, its own included → not reported", () => {
-    const { cache, changes, version } = createCache();
-    cache.apply(thing("a", 10));
+    const { cache, changes, version } = cacheOf(thing("a", 10));
     cache.putOwnWrite(thing("a", 12));
     expect(version("a")).toBe("12");
     expect(changes).toHaveLength(1);
@@ -66,8 +65,7 @@ describe("own writes", () => {
   });
 
   it("a read that is ahead of the watch → reported at once, and its event is not reported again", () => {
-    const { cache, changes } = createCache();
-    cache.apply(thing("a", 10));
+    const { cache, changes } = cacheOf(thing("a", 10));
     cache.putRead(thing("a", 11));
     cache.putOwnWrite(thing("a", 12));
     cache.apply(thing("a", 11));
@@ -76,8 +74,7 @@ describe("own writes", () => {
   });
 
   it("the watch was faster than the answer → the newer object stays", () => {
-    const { cache, version } = createCache();
-    cache.apply(thing("a", 10));
+    const { cache, version } = cacheOf(thing("a", 10));
     cache.apply(thing("a", 12));
     cache.apply(thing("a", 15));
     cache.putOwnWrite(thing("a", 12));
@@ -85,8 +82,7 @@ describe("own writes", () => {
   });
 
   it("the object was deleted before the answer came → stays gone", () => {
-    const { cache, version } = createCache();
-    cache.apply(thing("a", 10));
+    const { cache, version } = cacheOf(thing("a", 10));
     cache.remove(thing("a", 13));
     cache.putOwnWrite(thing("a", 12));
     cache.putRead(thing("a", 12));
@@ -94,8 +90,7 @@ describe("own writes", () => {
   });
 
   it("our write was its end → gone, reported at once, and late events do not bring it back", () => {
-    const { cache, changes, version } = createCache();
-    cache.apply(thing("a", 10));
+    const { cache, changes, version } = cacheOf(thing("a", 10));
     cache.putOwnDeletion(thing("a", 10));
     cache.apply(thing("a", 10));
     expect([version("a"), cache.list(), cache.withIndex("p")]).toEqual([undefined, [], []]);
@@ -104,7 +99,7 @@ describe("own writes", () => {
   });
 
   it("our write was its end, and another object has the name → that one is found", () => {
-    const { cache, version } = createCache();
+    const { cache, version } = cacheOf();
     cache.apply(thing("a", 10, { uid: "old" }));
     cache.putOwnDeletion(thing("a", 10, { uid: "old" }));
     cache.apply(thing("a", 13, { uid: "new" }));
@@ -115,7 +110,7 @@ describe("own writes", () => {
 
 describe("lists", () => {
   it("the second list → only what differs is reported", () => {
-    const { changes, list, version } = createCache();
+    const { changes, list, version } = cacheOf();
     list(thing("a", 10), thing("b", 11), thing("c", 12));
     expect(changes).toEqual(["a", "b", "c"]);
     changes.length = 0;
@@ -125,7 +120,7 @@ describe("lists", () => {
   });
 
   it("an own write or deletion while the list was read → survives it", () => {
-    const { cache, list, version } = createCache();
+    const { cache, list, version } = cacheOf();
     list(thing("a", 10), thing("b", 11));
     cache.putOwnWrite(thing("a", 25));
     cache.putOwnDeletion(thing("b", 11));
@@ -134,7 +129,7 @@ describe("lists", () => {
   });
 
   it("a list of one namespace → leaves the others alone", () => {
-    const { cache } = createCache();
+    const { cache } = cacheOf();
     cache.replace("right", [thing("a", 10, { namespace: "right" })]);
     cache.replace("left", []);
     expect(cache.list().length).toBe(1);
@@ -143,7 +138,7 @@ describe("lists", () => {
 
 describe("the index and the handler", () => {
   it("a resource that changes its project → is found under the new one alone", () => {
-    const { cache } = createCache();
+    const { cache } = cacheOf();
     cache.apply(thing("a", 10, { project: "p1" }));
     cache.apply(thing("a", 11, { project: "p2" }));
     expect(cache.withIndex("p1")).toEqual([]);
@@ -153,7 +148,7 @@ describe("the index and the handler", () => {
   });
 
   it("a resource of two projects → is found under both, and under neither once it is gone", () => {
-    const { cache } = createCache();
+    const { cache } = cacheOf();
     cache.apply(thing("a", 10, { project: "p1 p2" }));
     expect([cache.withIndex("p1"), cache.withIndex("p2")].map((found) => found.length)).toEqual([1, 1]);
     cache.apply(thing("a", 11, { project: "p2 p3" }));
