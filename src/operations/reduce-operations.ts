@@ -256,7 +256,7 @@ function advanceWatermark(before: Watermark, operations: readonly AttributedOper
   const floorMs = Math.max(before.floorMs, newestMsOf(snapshot) - floorBehindMs);
   const watermark: Watermark = {
     ...boundCounted([...counted], floorMs),
-    // The oldest have no room, and are never counted. One that no read shows is older than all that are shown.
+    // The oldest have no room: they are not counted if they end below the floor. Those that no read shows are the oldest.
     unfinishedIds: [...inFlightIds, ...unseenIds].slice(0, idsLimit).sort(),
   };
   return { watermark, ended };
