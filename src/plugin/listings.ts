@@ -10,6 +10,7 @@ import type { StatusOperation } from "../resource/status-schema.ts";
 
 /** @param fields of each column: the member of a row that it shows */
 function tableOf<Row>(header: readonly string[], fields: readonly (keyof Row)[], rows: readonly Row[]): string {
+  if (rows.length === 0) return "None found.\n";
   const table = [header, ...rows.map((row) => fields.map((field) => String(row[field] ?? "")))];
   const widths = header.map((_, at) => Math.max(...table.map((cells) => cells[at]?.length ?? 0)));
   const lines = table.map((cells) => cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join("   "));

@@ -1,6 +1,7 @@
 /** Which branch a ComputeEndpoint names: one by its id, or that of a DatabaseBranch. */
 import type { ResourceKey } from "../domain/resource-store.ts";
 import { type ComputeEndpoint, deletionFieldsOf, planeOf, projectIdOf } from "./compute-endpoint.ts";
+import { conditionOf } from "./conditions.ts";
 import type { DatabaseBranch } from "./database-branch.ts";
 import { type Identity, isRecordOf } from "./identity.ts";
 import { isBeingDeleted } from "./stored-object.ts";
@@ -40,8 +41,9 @@ export function placeOf(resource: ComputeEndpoint, find: FindBranch, identity: I
     return { kind: "Mismatch", name };
   }
   const { parent } = branch.spec.spec;
-  const { ownership, lastResetTime: copy = "Created", resetIntent } = branch.status;
-  return ownership !== undefined && resetIntent === undefined && isRecordOf(branch, ownership, identity)
+  const { ownership, lastResetTime: copy = "Created", resetIntent, conditions } = branch.status;
+  const isResetting = resetIntent !== undefined || conditionOf(conditions, "Ready")?.reason === "Resetting";
+  return ownership !== undefined && !isResetting && isRecordOf(branch, ownership, identity)
     ? { kind: "Proven", branchId: ownership.branchId, parent: parent?.name ?? parent?.branchId ?? "", copy }
     : { kind: "Unproven", name };
 }

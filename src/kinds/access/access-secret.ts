@@ -83,13 +83,11 @@ function wantedSecret({ resource, spec }: AccessObservation, data: SecretData): 
   return { key: secretKeyOf(resource), type: bindingSecretType, owner, labels, annotations, data };
 }
 
-async function withRemedy<T>({ resource, account }: AccessObservation, written: Promise<T>): Promise<T> {
-  try {
-    return await written;
-  } catch (error) {
+function withRemedy<T>({ resource, account }: AccessObservation, written: Promise<T>): Promise<T> {
+  return written.catch((error) => {
     if (!(error instanceof KubernetesError) || error.reason !== "Forbidden") throw error;
     throw new KubernetesError("SecretsForbidden", secretsForbidden(resource, account), { cause: error });
-  }
+  });
 }
 
 export function bindingData({ spec, endpoint, settings }: AccessObservation, password: string): SecretData {

@@ -73,11 +73,8 @@ describe("a connection", () => {
 
   it("a server with a path of its own → is kept before the call's", async () => {
     server.answer((_request, response) => sendJson(response, 200, {}));
-    const behindProxy = createConnection({
-      credentials: { ...credentials, server: `${server.url}/k8s/clusters/c1` },
-      clock: systemClock,
-      userAgent: "agent/1",
-    });
+    const behind = { ...credentials, server: `${server.url}/k8s/clusters/c1` };
+    const behindProxy = createConnection({ credentials: behind, clock: systemClock, userAgent: "agent/1" });
     await behindProxy.request(call());
     expect(server.requests[0]?.path).toBe("/k8s/clusters/c1/api/v1/things/a");
     await behindProxy.close();

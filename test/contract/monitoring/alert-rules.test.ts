@@ -106,6 +106,19 @@ describe("deploy/monitoring/rules.yaml", () => {
     expect(await promtool(binary, "test", "rules", file)).toContain("SUCCESS");
   });
 
+  test("compute_endpoint:cost_per_hour → two units that run all the time cost twice the price", async (context) => {
+    const binary = await monitoringTool("promtool", context);
+    const labels = '{bound="max", name="orders", namespace="shop"}';
+    const input_series = [{ series: `compute_endpoint_unit_seconds_total${labels}`, values: "0+60x240" }];
+    const record = "compute_endpoint:cost_per_hour";
+    const exp_samples = [{ labels: `${record}${labels}`, value: 0.32 }];
+    const promql_expr_test = [{ expr: record, eval_time: "90m", exp_samples }];
+    const tests = [{ interval: "30s", input_series, promql_expr_test }];
+    const file = path.join(await temporaryDirectory(), "cost.json");
+    await writeFile(file, JSON.stringify({ rule_files: [rulesFile], evaluation_interval: "30s", tests }));
+    expect(await promtool(binary, "test", "rules", file)).toContain("SUCCESS");
+  });
+
   test.each(alerts)("$name → some case has it firing, resolving, and not firing at all", ({ name }) => {
     const cases = alertCases.filter(({ alert }) => alert === name).map(({ firing }) => Object.values(firing));
     const isResolving = (states: readonly (readonly Firing[])[]) =>

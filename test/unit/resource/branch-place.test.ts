@@ -21,21 +21,22 @@ const endpoint = (spec: object) =>
 
 const proven = { kind: "Proven", branchId: "br-pr-42", parent: "main", copy: "Created" };
 const reset = { lastResetTime: "2026-11-27T20:00:00Z" };
+const resetting = {
+  ...{ type: "Ready", status: "False", reason: "Resetting", message: "m" },
+  ...{ observedGeneration: 1, lastTransitionTime: "2026-11-27T20:00:00Z" },
+};
 const resetIntent = { value: "2", lastResetTime: "2026-11-27T20:00:00Z" };
 
 test.each<[string, object, ReturnType<typeof branch> | undefined]>([
   ["its record is of this resource, cluster and control plane", proven, branch()],
   ["it was reset", { ...proven, copy: reset.lastResetTime }, branch({ status: reset })],
-  [
-    "its parent is named by id",
-    { ...proven, parent: "br-main-1" },
-    branch({ spec: { parent: { branchId: "br-main-1" } } }),
-  ],
+  ["its parent is named by id", { ...proven, parent: "br-1" }, branch({ spec: { parent: { branchId: "br-1" } } })],
   ["its parent is the default branch", { ...proven, parent: "" }, branch({ spec: { parent: undefined } })],
   ["it does not exist", unproven, undefined],
   ["it has no branch yet", unproven, branch({ status: { ownership: undefined } })],
   ["it is being deleted", unproven, branch({ deletionTimestamp: "2026-11-27T20:00:00Z" })],
-  ["it is being reset", unproven, branch({ status: { ...reset, resetIntent } })],
+  ["its reset may have been sent", unproven, branch({ status: { ...reset, resetIntent } })],
+  ["it is being reset", unproven, branch({ status: { ...reset, conditions: [resetting] } })],
   ["its record is of another resource", unproven, branch({ ownership: { resourceUid: "uid-before" } })],
   ["its record is of another cluster", unproven, branch({ ownership: { clusterId: "cluster-b" } })],
   ["its record is of another URL", unproven, branch({ ownership: { serviceUrl: "https://other.example" } })],

@@ -48,7 +48,6 @@ const elsewhere = endpoint({ name: endpointName("orders", ownershipToken("cluste
 const hidden = endpoint({ id: "ep-secret-9", branchId: otherBranch });
 const accepted = (unmatchedAttempts: number, change: object = {}) =>
   acknowledged(spec(sized), { attempts: unmatchedAttempts, unmatchedAttempts, ...change });
-
 const invalid = { kind: "Invalid", problems: "spec.type: missing", controlPlaneRef: undefined } as const;
 
 const standing: readonly Row[] = [

@@ -1,4 +1,4 @@
-/** Tests the credentials of a kubeconfig. */
+/** Tests the credentials of a kubeconfig, and what the operator finds out about its own account. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -8,6 +8,7 @@ import {
   KubeconfigError,
   loadCredentialSource,
   loaderOf,
+  readOwnAccount,
   Sessions,
 } from "../../../../src/kubernetes/http/credentials.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
@@ -76,11 +77,8 @@ describe("credentials", () => {
 
   it("a plugin that is not on PATH → the error names the program, and what to do", async () => {
     const exec = { apiVersion: "client.authentication.k8s.io/v1", command: "no-such-plugin" };
-    const sessions = new Sessions(
-      loadCredentialSource(load({ user: { exec } })),
-      new FakeClock(),
-      new AbortController().signal,
-    );
+    const source = loadCredentialSource(load({ user: { exec } }));
+    const sessions = new Sessions(source, new FakeClock(), new AbortController().signal);
     await expect(sessions.current(1_000)).rejects.toThrow(/program no-such-plugin, which is not on PATH; install it/);
   });
 
@@ -102,4 +100,21 @@ describe("credentials", () => {
     const none = loaderOf([missing, `${missing}-too`].join(path.delimiter));
     expect(() => loadCredentialSource(none)).toThrow(`none of the files that KUBECONFIG lists exists: ${missing}`);
   });
+});
+
+const token = (payload: unknown) => `Bearer e30.${Buffer.from(JSON.stringify(payload)).toString("base64url")}.c2ln`;
+
+it.each([
+  ["of a pod", token({ sub: "system:serviceaccount:data:operator" }), "data:operator"],
+  ["of a person", token({ sub: "jane" }), "ops:endpoint-operator"],
+  ["that is no JSON Web Token", "Bearer made-up", "ops:endpoint-operator"],
+  ["whose name is no command line", token({ sub: "system:serviceaccount:a:b; rm" }), "ops:endpoint-operator"],
+  ["that is missing: a client certificate", undefined, "ops:endpoint-operator"],
+  ["that cannot be read", new Error("no file"), "ops:endpoint-operator"],
+])("a token %s → the account for a RoleBinding", async (_, authorization, wanted) => {
+  const current = async () => {
+    if (authorization instanceof Error) throw authorization;
+    return { headers: { ...(authorization && { authorization }) }, transport: { tls: {}, proxyUrl: undefined } };
+  };
+  expect(await readOwnAccount({ server: "", namespace: "ops", current, reload() {} })).toBe(wanted);
 });
