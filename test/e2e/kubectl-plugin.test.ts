@@ -137,7 +137,7 @@ describe("kubectl endpoints", () => {
     const elsewhere = { CONTROL_PLANE_URL: "http://127.0.0.1:9/api/v2" };
     const refused = await endpointsWith(elsewhere, world, ["plan", "orders"]);
     expect(refused.code).toBe(1);
-    expect(refused.err).toContain(`but the control plane of the settings is at ${sandbox.url}.`);
+    expect(refused.err).toContain(`but the control plane that made status is at ${sandbox.url}.`);
     const items = (parse(adopt.out) as { items: readonly { spec: object }[] }).items.map(({ spec }) => spec);
     expect(items).toEqual([
       {
