@@ -29,17 +29,17 @@ export async function usageOf(pid: number): Promise<ProcessUsage> {
   return { cpuMs: await cpuMsOf(pid), peakRssBytes: await peakRssBytesOf(pid) };
 }
 
-/** Returns the flags of Node with which the image starts the operator. */
-async function imageFlags(): Promise<readonly string[]> {
+/** Returns the flags of Node and the environment with which the image starts the operator. */
+async function imageStart() {
   const file = await readFile(new URL("../../../Dockerfile", import.meta.url), "utf8");
   const [words = "[]"] = file.match(/(?<=^ENTRYPOINT ).*$/gm)?.slice(-1) ?? [];
-  return (JSON.parse(words) as readonly string[]).filter((word) => word.startsWith("--"));
+  const nodeFlags = (JSON.parse(words) as readonly string[]).filter((word) => word.startsWith("--"));
+  const variables = [...file.matchAll(/^ENV (\w+)=(\S+)$/gm)].map(([, name = "", value = ""]) => [name, value]);
+  return { nodeFlags, environment: Object.fromEntries(variables) };
 }
 
 /** An idle process uses less than this share of a processor for this time. */
 const idle = { share: 0.1, forMs: 600 } as const;
-
-let starts = 0;
 
 /** An operator with default settings and without leader election, as a process of its own. */
 export class OperatorProcess {
@@ -54,12 +54,12 @@ export class OperatorProcess {
 
   /** Starts an operator for one population, and waits until it is ready. */
   static async start({ world, sandbox, population, settings }: Stage): Promise<OperatorProcess> {
-    starts += 1;
     const startedMs = performance.now();
+    const { nodeFlags, environment } = await imageStart();
     const operator = await startOperator({
-      program: world.program,
-      nodeFlags: await imageFlags(),
+      ...{ program: world.program, nodeFlags },
       settings: {
+        ...environment,
         LEADER_ELECTION: "false",
         CONTROL_PLANE_URL: `${sandbox.origin}/api/v2`,
         CONTROL_PLANE_API_KEY: apiKey,
@@ -67,7 +67,7 @@ export class OperatorProcess {
         WATCH_NAMESPACES: population.namespace,
         ...settings,
       },
-      logFile: path.join(world.folder, `operator-${starts}.log`),
+      logFile: path.join(world.folder, `operator-${startedMs}.log`),
     });
     return new OperatorProcess(operator, performance.now() - startedMs);
   }
