@@ -38,5 +38,5 @@ ENTRYPOINT ["node", "/app/endpoint-operator.js", "sandbox", "--host", "0.0.0.0",
 FROM runtime AS operator
 ENV MALLOC_ARENA_MAX=2
 EXPOSE 8080 8081
-ENTRYPOINT ["node", "--max-semi-space-size=4", "--heap-growing-percent=30", "/app/endpoint-operator.js"]
+ENTRYPOINT ["node", "--max-semi-space-size=4", "--heap-growing-percent=40", "/app/endpoint-operator.js"]
 CMD ["run"]
