@@ -162,14 +162,14 @@ export function planStanding<T extends KindTypes>(
   if (held !== "Something") {
     return { kind: "RemoveFinalizer", cause: held === "Nothing" ? "NeverCreated" : "Retained" };
   }
-  const mayUse = resource.spec.kind === "Valid" && kind.missingGrant(resource) === undefined;
-  if (problem !== undefined && (isDeleted || mayUse)) {
+  const rights = planRights(kind, facts);
+  if (problem !== undefined && (isDeleted || rights === undefined)) {
     return stall(problem.reason, problem.message);
   }
   if (problem === undefined && kind.isProven?.(resource) === false) {
     return unproven(isDeleted);
   }
-  return planRights(kind, facts);
+  return rights;
 }
 
 function planRights<T extends KindTypes>(kind: KindInProject<T>, facts: Facts<T>): CommonPlan | undefined {

@@ -64,9 +64,8 @@ export async function reportRefusedWrite<Resource extends Reported>(
   }
   const { generation, status: before } = resource;
   const { conditions: former = [] } = before;
-  const isRight = error.reason === "SecretsForbidden";
   const advice = ". Correct what the API server names. The operator tries again by itself.";
-  const message = `${error.message}${isRight ? "" : advice}`;
+  const message = error.reason === "SecretsForbidden" ? error.message : `${error.message}${advice}`;
   const drafts = unfinishedDrafts({ kind: "Stalled", reason: error.reason, message });
   const others = former.filter(({ type }) => !["Ready", "Reconciling", "Stalled"].includes(type));
   const conditions = [...mergeConditions(former, drafts, { generation, nowMs: clock.nowMs() }), ...others];

@@ -92,16 +92,16 @@ function isDone(plan: PlanResult["plan"]): boolean {
   return plan.kind === "Observe" || (plan.kind === "Settled" && !("ruling" in plan && plan.ruling?.wait !== undefined));
 }
 
-/** Only the running operator knows that the control plane refused a create. */
-function refusalOf(reason: string, { status }: Planned): readonly string[] {
+/** Status may know more of a create than that its answer is missing, for instance that the control plane refused it. */
+function statedOtherwise(reason: string, { status }: Planned): readonly string[] {
   const { reason: said = reason, message } = conditionOf(status.conditions, "Ready") ?? {};
-  const isRefused = reason === "CreateUnresolved" && said !== reason;
-  return isRefused ? [`The running operator says ${said}: ${message} One that starts now would wait:`] : [];
+  const isOther = reason === "CreateUnresolved" && said !== reason;
+  return isOther ? [`Status says ${said}: ${message} One that starts now would wait:`] : [];
 }
 
 /** What events and status will say. */
 function textsOf({ plan, resource }: PlanResult): readonly string[] {
-  if ("message" in plan) return [...refusalOf(plan.reason, resource), plan.message];
+  if ("message" in plan) return [...statedOtherwise(plan.reason, resource), plan.message];
   if ("place" in resource) return [];
   const { status } = resource;
   const own = endpointPlan(plan as Plan);

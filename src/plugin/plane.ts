@@ -75,8 +75,8 @@ export function requireUrl(serviceUrl: string, plane: ReadPlane, user?: Planned)
   const wanted = described ?? (ownership ?? createIntent)?.serviceUrl;
   if (wanted !== undefined && new URL(wanted).href !== new URL(serviceUrl).href) {
     const where = described === undefined ? "the control plane that made status" : planeName(plane.id);
-    const differs = `CONTROL_PLANE_URL is ${serviceUrl}, but ${where} is at ${wanted}.`;
-    throw new Error(`${differs} Set CONTROL_PLANE_URL and the key to those of that control plane.`);
+    const advice = "Set CONTROL_PLANE_URL and the key to those of that control plane.";
+    throw new Error(`CONTROL_PLANE_URL is ${serviceUrl}, but ${where} is at ${wanted}. ${advice}`);
   }
 }
 

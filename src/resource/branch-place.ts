@@ -20,7 +20,7 @@ export type BranchPlace =
       readonly copy: string;
     }
   /** There is no DatabaseBranch, it is being deleted or reset, or its record does not prove a branch. */
-  | { readonly kind: "Unproven"; readonly name: string }
+  | { readonly kind: "Unproven"; readonly name: string; readonly isResetting?: boolean }
   /** The DatabaseBranch is of another project or control plane. */
   | { readonly kind: "Mismatch"; readonly name: string };
 
@@ -41,9 +41,10 @@ export function placeOf(resource: ComputeEndpoint, find: FindBranch, identity: I
     return { kind: "Mismatch", name };
   }
   const { parent } = branch.spec.spec;
-  const { ownership, lastResetTime: copy = "Created", resetIntent, conditions } = branch.status;
-  const isResetting = resetIntent !== undefined || conditionOf(conditions, "Ready")?.reason === "Resetting";
+  const { ownership, lastResetTime: copy = "Created", resetIntent, state, conditions } = branch.status;
+  const isShown = state === "resetting" || conditionOf(conditions, "Ready")?.reason === "Resetting";
+  const isResetting = isShown || resetIntent !== undefined;
   return ownership !== undefined && !isResetting && isRecordOf(branch, ownership, identity)
     ? { kind: "Proven", branchId: ownership.branchId, parent: parent?.name ?? parent?.branchId ?? "", copy }
-    : { kind: "Unproven", name };
+    : { kind: "Unproven", name, ...(isResetting && { isResetting }) };
 }

@@ -85,7 +85,7 @@ const table: { readonly [Kind in EndpointPlan["kind"]]: PlanRules<PlanOf<Kind>> 
   },
   CloseIntent: {
     ...usual,
-    summary: () => progressing("Creating", "The create made no endpoint. The operator forgets it."),
+    summary: () => progressing("Creating", "The create made no endpoint, so the operator removes its record."),
     records: () => ({ createIntent: undefined }),
     events: ({ cause }) =>
       cause === "Abandoned"

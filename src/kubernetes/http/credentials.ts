@@ -146,8 +146,8 @@ function firstLine(error: unknown): string {
 export interface Session {
   readonly credentials: Credentials;
   readonly dispatcher: HttpDispatcher;
-  /** Negative infinity: the API server has refused them since. */
   readonly readAtMs: number;
+  readonly isRefused?: boolean;
 }
 
 /**
@@ -179,7 +179,7 @@ export class Sessions {
   /** @throws KubernetesError when the credentials cannot be read; GivenUpError when that takes too long */
   async current(timeoutMs: number): Promise<Session> {
     const session = this.#session;
-    if (session !== undefined && this.#clock.monotonicMs() - session.readAtMs < credentialsAgeMs) {
+    if (session && !session.isRefused && this.#clock.monotonicMs() - session.readAtMs < credentialsAgeMs) {
       return session;
     }
     this.#opening ??= this.#open().finally(() => {
@@ -188,14 +188,14 @@ export class Sessions {
     return await this.#within(timeoutMs, this.#opening);
   }
 
-  /** After a 401 the next call reads the credentials again, at most once in ten seconds. */
+  /** After a 401 the next call reads the credentials again. Once they could be read, that happens again after ten seconds. */
   renew(refused: Session): void {
     const nowMs = this.#clock.monotonicMs();
     if (this.#session !== refused || nowMs - this.#reloadedAtMs < credentialsAgeMs) {
       return;
     }
     this.#reloadedAtMs = nowMs;
-    this.#session = { ...refused, readAtMs: Number.NEGATIVE_INFINITY };
+    this.#session = { ...refused, isRefused: true };
   }
 
   async close(): Promise<void> {
@@ -218,7 +218,7 @@ export class Sessions {
 
   async #readCredentials(): Promise<Credentials> {
     try {
-      if (this.#session?.readAtMs === Number.NEGATIVE_INFINITY) this.#source.reload();
+      if (this.#session?.isRefused) this.#source.reload();
       return await this.#within(credentialsTimeoutMs, this.#source.current());
     } catch (error) {
       // The plugin's output may hold a secret, so it stays in the error's cause.

@@ -44,6 +44,6 @@ test("the control plane refused the create → the plan says so beside the wait 
   const ready = { type: "Ready", status: "False", reason: "Retrying", message: "404: branch not found." };
   const conditions = [{ ...ready, observedGeneration: 1, lastTransitionTime: "2026-11-28T10:00:00Z" } as const];
   const lost = { kind: "Wait", reason: "CreateUnresolved", message: "The answer was lost.", waitMs: 1 } as const;
-  expect(saying(lost, { conditions }).text).toContain("says Retrying: 404: branch not found.");
-  expect(saying(lost).text).not.toContain("running operator");
+  expect(saying(lost, { conditions }).text).toContain("Status says Retrying: 404: branch not found.");
+  expect(saying(lost).text).not.toContain("Status says");
 });

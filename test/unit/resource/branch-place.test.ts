@@ -8,6 +8,7 @@ const identity = { clusterId: "cluster-a", serviceUrl: "https://control.example/
 const planeRef = { kind: "ControlPlane", name: "own" };
 const metadata = { namespace: "preview", name: "pr-42", uid: "uid-pr-42", resourceVersion: "1" };
 const unproven = { kind: "Unproven", name: "pr-42" };
+const resettingNow = { ...unproven, isResetting: true };
 const mismatch = { kind: "Mismatch", name: "pr-42" };
 
 const branch = (change: Parameters<typeof knownBranch>[1] = {}) =>
@@ -35,16 +36,13 @@ test.each<[string, object, ReturnType<typeof branch> | undefined]>([
   ["it does not exist", unproven, undefined],
   ["it has no branch yet", unproven, branch({ status: { ownership: undefined } })],
   ["it is being deleted", unproven, branch({ deletionTimestamp: "2026-11-27T20:00:00Z" })],
-  ["its reset may have been sent", unproven, branch({ status: { ...reset, resetIntent } })],
-  ["it is being reset", unproven, branch({ status: { ...reset, conditions: [resetting] } })],
+  ["its reset may have been sent", resettingNow, branch({ status: { ...reset, resetIntent } })],
+  ["it is being reset", resettingNow, branch({ status: { ...reset, conditions: [resetting] } })],
+  ["its reset takes long", resettingNow, branch({ status: { ...reset, state: "resetting" } })],
   ["its record is of another resource", unproven, branch({ ownership: { resourceUid: "uid-before" } })],
   ["its record is of another cluster", unproven, branch({ ownership: { clusterId: "cluster-b" } })],
   ["its record is of another URL", unproven, branch({ ownership: { serviceUrl: "https://other.example" } })],
-  [
-    "its record is of another control plane",
-    unproven,
-    branch({ ownership: { controlPlane: "ControlPlane/preview/own" } }),
-  ],
+  ["its record has another control plane", unproven, branch({ ownership: { controlPlane: "ControlPlane/a/own" } })],
   ["its spec is invalid", unproven, branch({ spec: { initSource: "x" } })],
   ["it is of another project", mismatch, branch({ spec: { projectId: "p-2" } })],
   ["it is of another control plane", mismatch, branch({ spec: { controlPlaneRef: planeRef } })],
