@@ -113,6 +113,11 @@ export class ComputeClient {
     return body.uri;
   }
 
+  /** Returns the time of the sandbox's clock. The machine's clock may be some milliseconds ahead of it. */
+  async now(): Promise<string> {
+    return ((await (await fetch(`${this.controlUrl}/clock`)).json()) as { readonly now: string }).now;
+  }
+
   /** Lets time pass on the sandbox's clock. */
   async advance(milliseconds: number): Promise<void> {
     const response = await fetch(`${this.controlUrl}/clock/advance`, {

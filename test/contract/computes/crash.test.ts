@@ -39,7 +39,7 @@ const works: Readonly<Record<string, (client: ComputeClient, round: number) => P
     });
   },
   "branch copy of an earlier time": async (client, round) => {
-    const time = new Date().toISOString();
+    const time = await client.now();
     return client.api("POST", "/branches", {
       branch: { name: `copy-${round}`, parent_id: mainBranch, parent_timestamp: time },
     });

@@ -12,10 +12,7 @@ const slowMs = 300_000;
 
 const allNames = "SELECT string_agg(name, ' ' ORDER BY name) FROM item";
 
-/**
- * Returns a time at which no other statement runs.
- * @returns ISO 8601, in milliseconds
- */
+/** Returns a time at which no other statement runs, as ISO 8601 in milliseconds. */
 async function moment(): Promise<string> {
   await wait(2);
   const now = new Date().toISOString();
@@ -182,14 +179,12 @@ test(
   async () => {
     const scene = await ComputeScene.start({ clock: "stepped", operationLatencyMs: { min: 0, max: 0 } });
     onTestFinished(() => scene.stop(), slowMs);
-    const clock = async (): Promise<string> =>
-      ((await (await fetch(`${scene.controlUrl}/clock`)).json()) as { readonly now: string }).now;
     const uri = await scene.uri(primary);
     await psql(uri, "CREATE TABLE item (name text)", "INSERT INTO item VALUES ('a')");
-    const first = await clock();
+    const first = await scene.now();
     await scene.advance(60_000);
     await psql(uri, "INSERT INTO item VALUES ('b')");
-    const second = await clock();
+    const second = await scene.now();
     await scene.advance(60_000);
     await psql(uri, "INSERT INTO item VALUES ('c')");
     const between = new Date(Date.parse(second) + 30_000).toISOString();
@@ -197,7 +192,7 @@ test(
       [first, "a"],
       [second, "a b"],
       [between, "a b"],
-      [await clock(), "a b c"],
+      [await scene.now(), "a b c"],
     ] as const) {
       const made = await scene.write("POST", "/branches", {
         branch: { parent_id: mainBranch, parent_timestamp: time },
