@@ -84,7 +84,7 @@ export class Decision<T extends KindTypes> {
     }
   }
 
-  /** With another text the resource is decided again. What is around it counts as of the begin, so no change is missed. */
+  /** With another text the resource is decided again. Grants and other resources are those of the begin of the reconcile. */
   basis(): string {
     return `${this.resource.resourceVersion} ${this.#around}`;
   }

@@ -188,7 +188,7 @@ export class Sessions {
     return await this.#within(timeoutMs, this.#opening);
   }
 
-  /** After a 401 the next call reads the credentials again. Once they could be read, that happens again after ten seconds. */
+  /** After a 401 the next call reads the credentials again. Within ten seconds, further 401s change nothing. */
   renew(refused: Session): void {
     const nowMs = this.#clock.monotonicMs();
     if (this.#session !== refused || nowMs - this.#reloadedAtMs < credentialsAgeMs) {
