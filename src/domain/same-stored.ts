@@ -3,8 +3,9 @@ export function isSameStored(a: unknown, b: unknown): boolean {
   if (!isObject(a) || !isObject(b) || Array.isArray(a) !== Array.isArray(b)) {
     return a === b;
   }
-  const names = new Set([...Object.keys(a), ...Object.keys(b)]);
-  return [...names].every((name) => isSameStored(memberOf(a, name), memberOf(b, name)));
+  const isSame = (name: string) => isSameStored(memberOf(a, name), memberOf(b, name));
+  const isKnown = (name: string) => Object.hasOwn(a, name) || b[name] === undefined;
+  return Object.keys(a).every(isSame) && Object.keys(b).every(isKnown);
 }
 
 type Members = Readonly<Record<string, unknown>>;

@@ -189,6 +189,7 @@ export class ResourceReconcile<T extends KindTypes> extends Decision<T> {
     noteStarted(this.#projectMemory, answer.operations, atMs);
     this.projectReads?.noteAnswer();
     const accepted = { kind: "Accepted", answer } as const;
+    // If `apply` fails, the next reconcile finds a new password here.
     memory.hint = scope.hintAfter?.(this.step(accepted));
     await this.#storeOutcome({ ...accepted, applied: await scope.apply?.(this.step(accepted)) });
   }
@@ -310,7 +311,7 @@ export class ResourceReconcile<T extends KindTypes> extends Decision<T> {
       : { kind: "Failed", error: failure.error, forMs: this.#nowMs - failure.sinceMs, lockHolder };
   }
 
-  /** Whether a failure holds a change back. A person's edit or request ends the wait. */
+  /** Whether a failure holds a change back. A new spec or a reconcile request ends the wait, a rotation request does not. */
   get #isHeldBack(): boolean {
     const { failure } = this.memory;
     const isHeld = failure?.generation === this.resource.generation && this.project.monotonicMs < failure.retryAtMs;

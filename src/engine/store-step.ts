@@ -1,10 +1,9 @@
 /** Stores the result of a reconcile for one resource: its status, or the end of its finalizer. */
-import { type AttributedOperation, type Operation, outcomeOf } from "../domain/operation.ts";
+import { type AttributedOperation, outcomeOf } from "../domain/operation.ts";
 import { isSameStored } from "../domain/same-stored.ts";
-import { createdMsOf } from "../operations/reader.ts";
 import type { OperationLogStep } from "../operations/reduce-operations.ts";
 import { failureEvent } from "../operations/status-operations.ts";
-import { type Watermark, watermarkIn } from "../resource/bookkeeping.ts";
+import { isCounted, watermarkIn } from "../resource/bookkeeping.ts";
 import type { Target } from "./decision.ts";
 import { failureStallOf, patienceMs } from "./failures.ts";
 import { hasMoved } from "./guarded.ts";
@@ -82,8 +81,8 @@ function report<T extends KindTypes>(
 }
 
 /**
- * Counts the ended operations that a stored status holds, and publishes an event for each failure. If the answer to a
- * write was lost, the next reconcile counts by what the watch shows. Nothing else counts.
+ * Counts the ended operations that a stored status holds, once: no later read of this process shows an older status. An
+ * event follows for each failure. If the answer to a write was lost, the next reconcile counts by the status it reads.
  */
 export function countStored(
   { metrics, events }: Pick<EngineContext, "metrics" | "events">,
@@ -91,18 +90,12 @@ export function countStored(
   resource: KindResource,
 ): void {
   const watermark = uncounted.size === 0 ? undefined : watermarkIn(resource.status);
-  const held = watermark === undefined ? [] : [...uncounted.values()].filter((each) => holds(watermark, each));
+  const held = watermark === undefined ? [] : [...uncounted.values()].filter((each) => isCounted(watermark, each));
   for (const operation of held) {
     uncounted.delete(operation.id);
     metrics.countEnded(operation, resource.key);
     if (outcomeOf(operation) === "Failed") events.record(resource, failureEvent(operation));
   }
-}
-
-function holds({ floorMs, counted, unfinishedIds }: Watermark, operation: Operation): boolean {
-  const { id } = operation;
-  const isCounted = counted.some(([each]) => each === id) || createdMsOf(operation) <= floorMs;
-  return isCounted && !unfinishedIds.includes(id);
 }
 
 /** Counts what the resource still has to count, and removes what belongs to it. The finalizer goes last. */

@@ -59,7 +59,6 @@ export function exchange(dispatcher: Dispatcher, request: HttpRequest, limits: E
     dispatcher.dispatch(
       {
         ...request,
-        headers: { ...request.headers },
         body: request.body ?? null,
         reset: limits.isLastOnConnection ?? false,
         headersTimeout: timeoutMs,

@@ -194,7 +194,7 @@ export class ProjectOperations {
         this.#reachMs = Math.max(this.#reachMs, createdMs + 1);
       }
     }
-    // While status cannot be stored, what has ended is pending. So it is counted although it is forgotten here.
+    // While status cannot be stored, what has ended is kept as uncounted. So it is counted although it is forgotten here.
     for (const { id } of operations.slice(mostKept)) {
       this.#known.delete(id);
     }

@@ -9,7 +9,7 @@ import {
   outcomeOf,
   type UsageTotals,
 } from "../domain/operation.ts";
-import { type Watermark, watermarkIn } from "../resource/bookkeeping.ts";
+import { isCounted, type Watermark, watermarkIn } from "../resource/bookkeeping.ts";
 import type { ComputeEndpointStatus, Ownership, StatusOperation } from "../resource/status-schema.ts";
 import { createdMsOf, type OperationsSnapshot } from "./reader.ts";
 import { failuresAfter, shownOperations } from "./status-operations.ts";
@@ -23,7 +23,7 @@ export interface LogSubject {
   readonly previousOwnership: Ownership | undefined;
   /** The endpoint as this reconcile last saw it; `undefined`: it did not see the endpoint. */
   readonly endpoint: ObservedEndpoint | undefined;
-  /** Operations that answers of this reconcile named. They are new, whatever their times are. */
+  /** Operations that answers of this reconcile named. Those in flight are new, whatever their times are. */
   readonly answeredIds: readonly string[];
   /** What caused them. @default SpecChange */
   readonly answeredCause?: "Drift" | undefined;
@@ -242,9 +242,7 @@ const longestBehindMs = 21_600_000;
 /** Finds the operations that ended and are not counted yet, and moves the watermark past them. @param operations newest first */
 function advanceWatermark(before: Watermark, operations: readonly AttributedOperation[], { snapshot, subject }: Log) {
   const counted = new Map(before.counted);
-  const isDue = (operation: Operation) =>
-    before.unfinishedIds.includes(operation.id) ||
-    (!counted.has(operation.id) && createdMsOf(operation) > before.floorMs);
+  const isDue = (operation: Operation) => !isCounted(before, operation);
   const hasEnded = (operation: Operation) => ["Succeeded", "Failed"].includes(outcomeOf(operation));
   const ended = operations.filter((operation) => hasEnded(operation) && isDue(operation));
   const inFlightIds = operations

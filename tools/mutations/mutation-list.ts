@@ -126,8 +126,8 @@ export const mutations: readonly Mutation[] = [
   {
     rule: "what has ended is counted",
     file: "engine/store-step.ts",
-    find: "=> holds(watermark",
-    replace: "=> !holds(watermark",
+    find: "=> isCounted(watermark",
+    replace: "=> !isCounted(watermark",
     caughtBy: { workload: "create" },
   },
   {

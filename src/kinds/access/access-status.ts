@@ -23,7 +23,7 @@ import {
 } from "./access-types.ts";
 import { accessWording, deletedWith, retainedRoles } from "./deletion.ts";
 import { observationAfter, observationOf } from "./observe-access.ts";
-import { isRotationWanted, rotationWait } from "./rotation.ts";
+import { isRotationOpen, rotationWait } from "./rotation.ts";
 
 /** Equal input gives equal status. While a resource is being deleted, it is not Ready. */
 export function accessStatus(context: AccessContext, step: AccessStep): DatabaseAccessStatus {
@@ -126,7 +126,7 @@ function settledChanges(context: AccessContext, observation: AccessObservation):
   const now = secondsTime(context.nowMs);
   const resourceVersion = secret.kind === "Own" ? secret.secret.resourceVersion : undefined;
   const { rotation } = password ?? {};
-  const isRotated = isRotationWanted(observation);
+  const isRotated = isRotationOpen(observation);
   const requestedAt =
     rotation === undefined ? resource.annotations[annotations.rotateRequestedAt] : rotation.requestedAt;
   return {

@@ -22,7 +22,7 @@ import {
 import { decideDeletion } from "./deletion.ts";
 import { boundTo, type NamedEndpoint, notThereYet, referenceOf } from "./endpoint-reference.ts";
 import { configMarkOf, observationOf } from "./observe-access.ts";
-import { isRotationDue, isRotationWanted, planRotation, rotationDueMs } from "./rotation.ts";
+import { isRotationDue, isRotationOpen, planRotation, rotationDueMs } from "./rotation.ts";
 
 type AccessReadsSoFar = Reads<AccessTypes>;
 
@@ -216,7 +216,7 @@ function causeOf(observation: AccessObservation): SecretWriteCause {
   if (secret.kind !== "Own") {
     return "Restored";
   }
-  if (isRotationWanted(observation)) {
+  if (isRotationOpen(observation)) {
     return "Rotated";
   }
   const hasMoved =

@@ -166,6 +166,7 @@ export function observationOf(
     ...{ resource, spec, nowMs, policy, account: context.secrets.account },
     settings: context.settingsOf(context.planeId),
     objects: observedObjects({ ...own, spec, objects: recorded }, memory.posts),
+    // Without valid records, the note may be that of another resource.
     openReset: recorded.length === 0 ? undefined : resource.status.password?.rotation,
     rotationDueMs: rotationDueMs(
       { ...context, nowMs },

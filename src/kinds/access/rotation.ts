@@ -24,7 +24,7 @@ export function planRotation(observation: AccessObservation): Plan | undefined {
   }
   const isWanted = isInherited(observation)
     ? !observation.isAnswered
-    : isRotationWanted(observation) && !hasNewPassword(observation, role);
+    : isRotationOpen(observation) && !hasNewPassword(observation, role);
   return isWanted ? { kind: "ResetPassword" } : undefined;
 }
 
@@ -42,7 +42,7 @@ function hasNewPassword(observation: AccessObservation, role: ObservedRole): boo
 }
 
 /** Whether a person asked for a new password, the old one is too old, or a reset has begun and changed the role. */
-export function isRotationWanted(observation: AccessObservation): boolean {
+export function isRotationOpen(observation: AccessObservation): boolean {
   const { openReset, resource, rotationDueMs, nowMs } = observation;
   const hasChanged = roleIn(observation)?.updatedTime !== resource.status.password?.roleUpdatedTime;
   return (openReset !== undefined && hasChanged) || isRotationAsked(resource) || rotationDueMs <= nowMs;
