@@ -6,7 +6,7 @@ import type { World } from "../run/world.ts";
 import { everlasting } from "../time/virtual-time.ts";
 import type { Oracle } from "./oracle.ts";
 
-const everyMs = 30_000;
+const everyMs = 10_000;
 
 const unknownMs = 60_000;
 
