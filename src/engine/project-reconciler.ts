@@ -168,7 +168,7 @@ class ProjectReconcile {
     return reads;
   }
 
-  /** Sends the first waiting change, and meanwhile stores the results of the other decisions. */
+  /** Sends the first waiting change. Meanwhile the others are stored, but a change that waits only when it is due. */
   async #act(chosen: readonly ResourceReconcile<KindTypes>[], calls: Calls): Promise<void> {
     const isOpen = !isLocked(this.#memory, this.#facts.monotonicMs);
     const wishes = chosen.flatMap((each) => each.wish() ?? []);

@@ -1,9 +1,9 @@
 /** Stores the result of a reconcile for one resource: its status, or the end of its finalizer. */
 import { type AttributedOperation, outcomeOf } from "../domain/operation.ts";
 import { isSameStored } from "../domain/same-stored.ts";
-import type { OperationLogStep } from "../operations/reduce-operations.ts";
+import { isHeldBy, type OperationLogStep } from "../operations/reduce-operations.ts";
 import { failureEvent } from "../operations/status-operations.ts";
-import { isCounted, watermarkIn } from "../resource/bookkeeping.ts";
+import { watermarkIn } from "../resource/bookkeeping.ts";
 import type { Target } from "./decision.ts";
 import { failureStallOf, patienceMs } from "./failures.ts";
 import { hasMoved } from "./guarded.ts";
@@ -90,7 +90,7 @@ export function countStored(
   resource: KindResource,
 ): void {
   const watermark = uncounted.size === 0 ? undefined : watermarkIn(resource.status);
-  const held = watermark === undefined ? [] : [...uncounted.values()].filter((each) => isCounted(watermark, each));
+  const held = watermark === undefined ? [] : [...uncounted.values()].filter((each) => isHeldBy(watermark, each));
   for (const operation of held) {
     uncounted.delete(operation.id);
     metrics.countEnded(operation, resource.key);

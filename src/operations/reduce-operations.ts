@@ -9,7 +9,7 @@ import {
   outcomeOf,
   type UsageTotals,
 } from "../domain/operation.ts";
-import { isCounted, type Watermark, watermarkIn } from "../resource/bookkeeping.ts";
+import { type Watermark, watermarkIn } from "../resource/bookkeeping.ts";
 import type { ComputeEndpointStatus, Ownership, StatusOperation } from "../resource/status-schema.ts";
 import { createdMsOf, type OperationsSnapshot } from "./reader.ts";
 import { failuresAfter, shownOperations } from "./status-operations.ts";
@@ -225,6 +225,12 @@ function causeOf(
   return isPower && !isForeign ? "ControlPlane" : "Other";
 }
 
+/** Whether a watermark holds an operation. One without a readable time is held unless its id is unfinished. */
+export function isHeldBy({ floorMs, counted, unfinishedIds }: Watermark, { id, createdTime }: Operation): boolean {
+  const isNew = Date.parse(createdTime) > floorMs && counted.every(([each]) => each !== id);
+  return !isNew && !unfinishedIds.includes(id);
+}
+
 const idsLimit = 32;
 
 /**
@@ -239,10 +245,10 @@ const floorBehindMs = 600_000;
  */
 const longestBehindMs = 21_600_000;
 
-/** Finds the operations that ended and are not counted yet, and moves the watermark past them. @param operations newest first */
+/** Finds the ended operations that the watermark does not hold, and moves the watermark past them. @param operations newest first */
 function advanceWatermark(before: Watermark, operations: readonly AttributedOperation[], { snapshot, subject }: Log) {
   const counted = new Map(before.counted);
-  const isDue = (operation: Operation) => !isCounted(before, operation);
+  const isDue = (operation: Operation) => !isHeldBy(before, operation);
   const hasEnded = (operation: Operation) => ["Succeeded", "Failed"].includes(outcomeOf(operation));
   const ended = operations.filter((operation) => hasEnded(operation) && isDue(operation));
   const inFlightIds = operations

@@ -3,7 +3,6 @@
  * that cannot be parsed counts as absent.
  */
 import { z } from "zod";
-import type { Operation } from "../domain/operation.ts";
 import type { Bookkeeping } from "./status-schema.ts";
 
 /** The last request that the control plane accepted for a spec. */
@@ -45,12 +44,6 @@ export interface Keeper {
 
 export const acknowledgedIn = ({ bookkeeping }: Keeper) => parsed(acknowledged, bookkeeping?.acknowledged);
 export const watermarkIn = ({ bookkeeping }: Keeper) => parsed(operationWatermark, bookkeeping?.operationWatermark);
-
-/** Whether an ended operation is counted. One without a readable time is new only while its id is unfinished. */
-export function isCounted({ floorMs, counted, unfinishedIds }: Watermark, { id, createdTime }: Operation): boolean {
-  const isNew = Date.parse(createdTime) > floorMs && counted.every(([each]) => each !== id);
-  return !isNew && !unfinishedIds.includes(id);
-}
 
 function parsed<Value>(schema: z.ZodType<Value>, text: string | undefined): Value | undefined {
   if (text === undefined) {

@@ -126,8 +126,8 @@ export const mutations: readonly Mutation[] = [
   {
     rule: "what has ended is counted",
     file: "engine/store-step.ts",
-    find: "=> isCounted(watermark",
-    replace: "=> !isCounted(watermark",
+    find: "=> isHeldBy(watermark",
+    replace: "=> !isHeldBy(watermark",
     caughtBy: { workload: "create" },
   },
   {
