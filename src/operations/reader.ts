@@ -183,7 +183,7 @@ export class ProjectOperations {
     }
   }
 
-  /** Forgets ended operations that no stored watermark needs, except those of the first page. */
+  /** Forgets ended operations that no stored watermark needs, except those of the first page; beyond `mostKept`, any. */
   #prune(ranges: readonly HistoryRange[], { operations }: OperationsSnapshot): void {
     const unfinishedIds = new Set(ranges.flatMap((range) => range.unfinishedIds));
     const neededMs = Math.min(...ranges.map(({ floorMs }) => floorMs));
