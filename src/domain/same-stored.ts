@@ -4,8 +4,8 @@ export function isSameStored(a: unknown, b: unknown): boolean {
     return a === b;
   }
   const isSame = (name: string) => isSameStored(memberOf(a, name), memberOf(b, name));
-  const isKnown = (name: string) => Object.hasOwn(a, name) || b[name] === undefined;
-  return Object.keys(a).every(isSame) && Object.keys(b).every(isKnown);
+  const isOnlyInB = (name: string) => !Object.hasOwn(a, name) && b[name] !== undefined;
+  return Object.keys(a).every(isSame) && !Object.keys(b).some(isOnlyInB);
 }
 
 type Members = Readonly<Record<string, unknown>>;

@@ -194,7 +194,7 @@ export class ProjectOperations {
         this.#reachMs = Math.max(this.#reachMs, createdMs + 1);
       }
     }
-    // While status cannot be stored, what has ended is kept as uncounted. So it is counted although it is forgotten here.
+    // The engine keeps ended operations until a stored status holds them, so these are still counted.
     for (const { id } of operations.slice(mostKept)) {
       this.#known.delete(id);
     }

@@ -226,9 +226,9 @@ function causeOf(
 }
 
 /** Whether a watermark holds an operation. One without a readable time is held unless its id is unfinished. */
-export function isHeldBy({ floorMs, counted, unfinishedIds }: Watermark, { id, createdTime }: Operation): boolean {
-  const isNew = Date.parse(createdTime) > floorMs && counted.every(([each]) => each !== id);
-  return !isNew && !unfinishedIds.includes(id);
+export function isHeldBy({ floorMs, counted, unfinishedIds }: Watermark, operation: Operation): boolean {
+  const isNew = createdMsOf(operation) > floorMs && counted.every(([id]) => id !== operation.id);
+  return !isNew && !unfinishedIds.includes(operation.id);
 }
 
 const idsLimit = 32;
