@@ -47,24 +47,19 @@ const pagePlugin: Plugin = {
   },
 };
 
-const resolvedHere = Symbol("resolved by the plugin below");
-
 /**
  * Of the Kubernetes client library only the reader of kubeconfigs is used. Its package does not say that its modules have no
- * effects, so esbuild would bundle, and Node would load, the classes of all kinds: about 10 MiB of memory.
+ * effects, so the classes of all kinds would be bundled, and loaded: about 10 MiB of memory. So they are never read.
  */
 export const clientLibraryPlugin: Plugin = {
   name: "client-library",
-  setup: ({ onResolve, resolve }) => {
-    onResolve(
-      { filter: /^\.|^@kubernetes\/client-node$/ },
-      async ({ path, importer, kind, resolveDir, pluginData }) => {
-        const isOfLibrary = /client-node/.test(path) || /[\\/]client-node[\\/]/.test(importer);
-        if (pluginData === resolvedHere || !isOfLibrary) return undefined;
-        const found = await resolve(path, { importer, kind, resolveDir, pluginData: resolvedHere });
-        return { ...found, sideEffects: false };
-      },
+  setup: ({ onResolve, onLoad, resolve }) => {
+    const reader = "@kubernetes/client-node/dist/config.js";
+    const contents = 'export * from "./configuration.js";\nexport * from "./servers.js";';
+    onResolve({ filter: /^@kubernetes\/client-node$/ }, ({ kind, resolveDir }) =>
+      resolve(reader, { kind, resolveDir }),
     );
+    onLoad({ filter: /[\\/]client-node[\\/]dist[\\/]gen[\\/]index\.js$/ }, () => ({ contents }));
   },
 };
 
