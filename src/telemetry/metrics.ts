@@ -51,7 +51,7 @@ export function createMetrics(options: MetricsOptions) {
   const access = createAccessMetrics(registry, options.accesses, options.nowMs);
   registerBranchGauges(registry, options.branches, options.nowMs);
   const render = () => registry.metrics();
-  return { operations, reconciles, queue, controlPlane, eventLoopDelayed, access, render };
+  return { operations, reconciles, queue, controlPlane, eventLoopDelayed, access, registry, render };
 }
 
 const controller = "computeendpoint";
