@@ -10,6 +10,9 @@ export interface CallDeadline {
   end(): void;
 }
 
+/** One reason for all: without it, each abort makes an error with a stack. */
+const ended = new Error("the call is over");
+
 export function createCallDeadline(
   clock: Clock,
   timeoutMs: number,
@@ -17,10 +20,10 @@ export function createCallDeadline(
 ): CallDeadline {
   const controller = new AbortController();
   let isTimedOut = false;
-  const removals = others.map((signal) => signal && onAbort(signal, () => controller.abort()));
+  const removals = others.map((signal) => signal && onAbort(signal, () => controller.abort(ended)));
   const timer = clock.after(timeoutMs, () => {
     isTimedOut = true;
-    controller.abort();
+    controller.abort(ended);
   });
   return {
     signal: controller.signal,
@@ -41,10 +44,8 @@ export function onAbort(signal: AbortSignal, stop: () => void): () => void {
 }
 
 export async function pause(clock: Clock, delayMs: number, signals: readonly AbortSignal[]): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
   const deadline = createCallDeadline(clock, delayMs, signals);
-  onAbort(deadline.signal, resolve);
-  await promise;
+  await new Promise<void>((resolve) => onAbort(deadline.signal, resolve));
   deadline.end();
 }
 
