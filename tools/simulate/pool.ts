@@ -15,6 +15,9 @@ export interface Range {
 /** More threads would gain nothing on the machines that run the tests. */
 const mostThreads = 2;
 
+/** A thread that is ready for the next task: a new one would load and compile everything again. */
+const idle: Worker[] = [];
+
 /**
  * Runs simulations in their own threads.
  * @param onReport is called for each item; items come in no particular order.
@@ -25,17 +28,16 @@ export async function runInThreads(range: Range, onReport: (report: Report) => v
   const end = from + count;
   let next = from;
   const work = async () => {
-    const worker = new Worker(new URL("./worker.ts", import.meta.url));
-    try {
-      while (next < end) {
-        const first = next;
-        const beyond = Math.min(end, first + batch);
-        next = beyond;
-        for (const report of await ask(worker, { task, first, beyond })) onReport(report);
-      }
-    } finally {
-      await worker.terminate();
+    const worker = idle.pop() ?? new Worker(new URL("./worker.ts", import.meta.url));
+    worker.ref();
+    while (next < end) {
+      const first = next;
+      const beyond = Math.min(end, first + batch);
+      next = beyond;
+      for (const report of await ask(worker, { task, first, beyond })) onReport(report);
     }
+    worker.unref();
+    idle.push(worker);
   };
   await Promise.all(Array.from({ length: Math.min(mostThreads, availableParallelism()) }, work));
 }
