@@ -138,7 +138,7 @@ describe("the page in a browser", () => {
     await advance(2 * latencyMs);
     const made = page.locator("#tree .branch").nth(1);
     await made.getByRole("button", { name: "Reset" }).click();
-    await page.getByText(/^Started: .*create_branch/).waitFor();
+    await expect.poll(() => operation(page, "create_branch").count()).toBe(2);
     await advance(3 * latencyMs);
     await made.getByRole("button", { name: "Delete" }).click();
     await expect.poll(() => page.locator("#tree .branch").count()).toBe(2);
