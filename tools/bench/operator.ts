@@ -34,7 +34,7 @@ function plansFor(only: string | undefined): readonly BenchPlan[] {
   const chosen = sizes.filter(([resources, projects]) => only === undefined || only === `${resources}/${projects}`);
   if (chosen.length === 0) throw new UsageError(`there is no size ${only}`);
   const restSeconds = only === undefined ? 60 : 25;
-  const common = { rounds: 4, edits: 100, restSeconds, settings, restSettings: { RESYNC_SECONDS: "20" } };
+  const common = { rounds: 4, edits: 300, restSeconds, settings, restSettings: { RESYNC_SECONDS: "20" } };
   return chosen.map(([resources, projects]) => ({ resources, projects, ...common }));
 }
 

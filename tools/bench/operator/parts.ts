@@ -77,7 +77,7 @@ async function measureMemory(options: PartOptions): Promise<string> {
       const heap = inMiB(await operator.metric("nodejs_heap_size_used_bytes"));
       const peak = inMiB(result.peakRssBytes);
       options.say(`${resources} are Ready: ${result.seconds.toFixed(1)} s, peak ${peak} MiB`);
-      const changes = (await measureEdits(stage, 100)).map(({ changeMs }) => changeMs);
+      const changes = (await measureEdits(stage, 300)).map(({ changeMs }) => changeMs);
       await operator.stop();
       const editMs = [0.5, 0.99].map((share) => quantile(changes, share).toFixed(0));
       rows.push([String(resources), result.seconds.toFixed(1), peak, heap, ...editMs]);
