@@ -14,7 +14,7 @@ function projectOf(tier: Tier) {
       maxWorkers: tier.workers,
       fileParallelism: tier.workers > 1,
       // These tests share nothing that a fresh process would clean up, and loading everything anew takes half of the time.
-      isolate: !["unit", "contract", "integration"].includes(tier.name),
+      isolate: ["e2e", "node"].includes(tier.name),
       // One API server for all files of the tier, with the custom resource installed; each test has its namespace.
       globalSetup: [
         ...(tier.assets.includes("kube-apiserver") ? ["./test/support/api-server-setup.ts"] : []),
