@@ -49,7 +49,13 @@ export async function runTier(tier: Tier, options: RunTierOptions): Promise<Tier
       command: process.execPath,
       args: [vitest, "run", "--project", tier.name, ...reporters, ...filters],
       cwd: repositoryRoot,
-      env: { ...process.env, ...env, [reportFileVariable]: reportFile },
+      // Many tests start programs in TypeScript. Each would compile its modules again.
+      env: {
+        ...process.env,
+        NODE_COMPILE_CACHE: path.join(directory, "compiled"),
+        ...env,
+        [reportFileVariable]: reportFile,
+      },
       output: beside === undefined ? "inherit" : { file: beside.file },
     });
     if (beside?.givesWayUntil !== undefined) giveWay(child.pid);
