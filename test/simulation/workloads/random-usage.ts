@@ -9,7 +9,7 @@ import type { RunPlan } from "../run/run.ts";
 import { randomPlanOf } from "./random-plan.ts";
 import { branch, readWrite, size } from "./specs.ts";
 
-const busyMs = 900_000;
+const busyMs = 600_000;
 
 const names = ["orders", "billing"] as const;
 
@@ -41,7 +41,7 @@ function randomSteps(random: SeededRandom, kinds: readonly string[]): readonly S
     return size(units, isFixed ? units : units * random.pick([1, 2, 4]));
   };
   const specOf = (at: number) =>
-    readWrite(branch(at), { ...randomSize(), suspend: { mode: "After", afterSeconds: random.pick([60, 120, 600]) } });
+    readWrite(branch(at), { ...randomSize(), suspend: { mode: "After", afterSeconds: random.pick([60, 120, 300]) } });
   const steps: Step[] = names.map((name, at) => ({ atMs: 1_000, action: { kind: "Apply", name, spec: specOf(at) } }));
   const enabled = kinds.filter(() => random.next() < 0.6);
   for (let at = 0, atMs = 20_000; at < 40 && enabled.length > 0 && atMs < busyMs; at += 1) {
