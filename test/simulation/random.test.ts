@@ -12,7 +12,7 @@ test.each([
   { task: "Amnesia", flag: "--amnesia ", count: isLong ? 20_000 : 2_000, batch: 25 },
   { task: "Accesses", flag: "--accesses ", count: few, batch: 10 },
   { task: "Branches", flag: "--branches ", count: few, batch: 10 },
-  { task: "Disruption", flag: "--disruption ", count: isLong ? 20_000 : 100, batch: 5 },
+  { task: "Disruption", flag: "--disruption ", count: isLong ? 20_000 : 60, batch: 5 },
   { task: "Planes", flag: "--planes ", count: few, batch: 10 },
   { task: "Usage", flag: "--usage ", count: isLong ? 20_000 : 1_000, batch: 25 },
 ] as const)(
@@ -28,7 +28,7 @@ test.each([
 );
 
 const kinds = Object.keys(randomPlans) as (keyof typeof randomPlans)[];
-const runs = kinds.flatMap((kind) => [3, 17, 42, 101].map((seed) => ({ kind, seed })));
+const runs = kinds.flatMap((kind) => [3, 42].map((seed) => ({ kind, seed })));
 
 test.for(runs)("$kind, seed $seed, run twice → the same log, byte by byte", async ({ kind, seed }) => {
   const [first, second] = [await run(randomPlans[kind](seed)), await run(randomPlans[kind](seed))];
