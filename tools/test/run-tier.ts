@@ -43,19 +43,15 @@ export async function runTier(tier: Tier, options: RunTierOptions): Promise<Tier
   const directory = await mkdtemp(path.join(tmpdir(), "endpoint-operator-test-"));
   const reportFile = path.join(directory, "report.json");
   const vitest = path.join(path.dirname(fileURLToPath(import.meta.resolve("vitest/package.json"))), "vitest.mjs");
+  // Many tests start programs in TypeScript. Without it, each start would compile them again.
+  const compiled = { NODE_COMPILE_CACHE: path.join(directory, "compiled") };
   const reporters = ["--reporter=default", `--reporter=${fileOf("./count-reporter.ts")}`];
   try {
     const child = await startGuardedProcess({
       command: process.execPath,
       args: [vitest, "run", "--project", tier.name, ...reporters, ...filters],
       cwd: repositoryRoot,
-      // Many tests start programs in TypeScript. Each would compile its modules again.
-      env: {
-        ...process.env,
-        NODE_COMPILE_CACHE: path.join(directory, "compiled"),
-        ...env,
-        [reportFileVariable]: reportFile,
-      },
+      env: { ...process.env, ...compiled, ...env, [reportFileVariable]: reportFile },
       output: beside === undefined ? "inherit" : { file: beside.file },
     });
     if (beside?.givesWayUntil !== undefined) giveWay(child.pid);
