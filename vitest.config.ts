@@ -13,7 +13,7 @@ function projectOf(tier: Tier) {
       expect: { poll: { timeout: tier.testTimeoutMs / 2 } },
       maxWorkers: tier.workers,
       fileParallelism: tier.workers > 1,
-      // These tests share nothing that a fresh process would clean up, and loading everything anew takes half of the time.
+      // Loading everything anew takes long, and only the files of these two tiers leave something in their process.
       isolate: ["e2e", "node"].includes(tier.name),
       // One API server for all files of the tier, with the custom resource installed; each test has its namespace.
       globalSetup: [

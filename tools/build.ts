@@ -48,8 +48,8 @@ const pagePlugin: Plugin = {
 };
 
 /**
- * Of the Kubernetes client library only the reader of kubeconfigs is used. Its package does not say that its modules have no
- * effects, so the classes of all kinds would be bundled, and loaded: about 10 MiB of memory. So they are never read.
+ * Of the Kubernetes client library only the reader of kubeconfigs is used. This leaves the classes of all kinds out. Else
+ * esbuild would bundle them, because their package does not say that they have no effects, and Node would load them: 10 MiB.
  */
 export const clientLibraryPlugin: Plugin = {
   name: "client-library",
@@ -77,7 +77,7 @@ const commonJsBanner = [
  * Bundles the program with all its dependencies into one folder that runs without node_modules. Its former content is lost.
  * Modules that are imported dynamically become files of their own, which are loaded only when needed. The same sources
  * give the same bytes. Nothing is written unless everything can be bundled.
- * @throws BuildFailure of esbuild.
+ * @throws BuildFailure of esbuild; Error when the classes of the client library would be bundled
  */
 export async function buildProgram(outDir: string): Promise<Bundle> {
   const result = await build({
@@ -98,6 +98,8 @@ export async function buildProgram(outDir: string): Promise<Bundle> {
     write: false,
     logLevel: "warning",
   });
+  if (Object.keys(result.metafile.inputs).some((file) => file.includes("client-node/dist/gen/models/")))
+    throw new Error("the client library has moved its index: mend the plugin client-library");
   const packages = await bundledPackages(result.metafile);
   const program = join(outDir, `${programName}.js`);
   await rm(outDir, { recursive: true, force: true });

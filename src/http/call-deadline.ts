@@ -10,8 +10,8 @@ export interface CallDeadline {
   end(): void;
 }
 
-/** One reason for all: without it, each abort makes an error with a stack. */
-const ended = new Error("the call is over");
+/** All calls share it: an error for each would record a stack. */
+export const callEnded = new Error("the operator has ended the call");
 
 export function createCallDeadline(
   clock: Clock,
@@ -20,10 +20,10 @@ export function createCallDeadline(
 ): CallDeadline {
   const controller = new AbortController();
   let isTimedOut = false;
-  const removals = others.map((signal) => signal && onAbort(signal, () => controller.abort(ended)));
+  const removals = others.map((signal) => signal && onAbort(signal, () => controller.abort(callEnded)));
   const timer = clock.after(timeoutMs, () => {
     isTimedOut = true;
-    controller.abort(ended);
+    controller.abort(callEnded);
   });
   return {
     signal: controller.signal,

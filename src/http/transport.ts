@@ -4,6 +4,7 @@ import { Agent, buildConnector, Client, type Dispatcher, EnvHttpProxyAgent, Prox
 import type { Clock } from "../domain/clock.ts";
 import type { LeaderFence } from "../domain/leader-fence.ts";
 import { isNearbyHost } from "../domain/nearby-host.ts";
+import { callEnded } from "./call-deadline.ts";
 import { type AnswerHead, exchange, type HttpOutcome, type HttpRequest, headOf } from "./exchange.ts";
 
 /** The proxy for https origins, and the hosts that are reached directly, as NO_PROXY lists them. */
@@ -28,9 +29,6 @@ export interface HttpTransportOptions {
 }
 
 export type OriginRequest = Omit<HttpRequest, "origin">;
-
-/** Without it, undici makes an error with a stack trace for each closed connection. */
-const callEnded = new Error("the call has ended");
 
 /** Sends the requests to one server: reads on kept connections, each write on a new one. Every exchange has limits. */
 export class HttpTransport {

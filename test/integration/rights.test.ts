@@ -106,7 +106,8 @@ async function requestsOf({ apiServer }: OwnApiServer): Promise<readonly AuditEv
 
 /** Returns the rights that no request has needed so far. */
 async function unusedRights(own: OwnApiServer, rights: readonly Right[]): Promise<readonly Right[]> {
-  const used = new Set((await requestsOf(own)).flatMap(rightsFor));
+  const allowed = (await requestsOf(own)).filter(({ responseStatus }) => responseStatus?.code !== 403);
+  const used = new Set(allowed.flatMap(rightsFor));
   return rights.filter((right) => !used.has(right));
 }
 
@@ -127,7 +128,7 @@ const isReadAfterDoubt = (right: Right) =>
     right,
   );
 
-/** The remedy binds one role wherever a Secret is: a key is only read, and a DatabaseAccess needs the other verbs. */
+/** The remedy binds the same role in each namespace. In `platform` the operator only reads a key, so three verbs stay unused. */
 const isForAccesses = (right: Right) => /^(create|patch|delete) {2}secrets {2}platform$/.test(right);
 
 /** Creates and edits a ComputeEndpoint, and creates a DatabaseBranch. */
@@ -282,7 +283,7 @@ test.for([
   ["the whole cluster", ofCluster],
   ["some namespaces", ofNamespace],
 ] as const)(
-  "an operator for %s → without rights on Secrets, each condition names the right, and its command is the remedy; every shipped right is needed, and no other",
+  "an operator for %s, first without rights on Secrets → each condition names the right and its remedy; then every shipped right is used, and no other",
   async ([, variant]) => {
     const { own, planes } = await startVariant(variant);
     const { access, world } = planes;

@@ -15,7 +15,7 @@ export interface Range {
 /** More threads would gain nothing on the machines that run the tests. */
 const mostThreads = 2;
 
-/** A thread that is ready for the next task: a new one would load and compile everything again. */
+/** Threads that wait for work. A new thread would load and compile everything again. */
 const idle: Worker[] = [];
 
 /**
@@ -32,9 +32,8 @@ export async function runInThreads(range: Range, onReport: (report: Report) => v
     worker.ref();
     while (next < end) {
       const first = next;
-      const beyond = Math.min(end, first + batch);
-      next = beyond;
-      for (const report of await ask(worker, { task, first, beyond })) onReport(report);
+      next = Math.min(end, first + batch);
+      for (const report of await ask(worker, { task, first, beyond: next })) onReport(report);
     }
     worker.unref();
     idle.push(worker);

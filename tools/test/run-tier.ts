@@ -43,7 +43,7 @@ export async function runTier(tier: Tier, options: RunTierOptions): Promise<Tier
   const directory = await mkdtemp(path.join(tmpdir(), "endpoint-operator-test-"));
   const reportFile = path.join(directory, "report.json");
   const vitest = path.join(path.dirname(fileURLToPath(import.meta.resolve("vitest/package.json"))), "vitest.mjs");
-  // Many tests start programs in TypeScript. Without it, each start would compile them again.
+  // Many tests start programs in TypeScript. Without this cache, each start would compile them again.
   const compiled = { NODE_COMPILE_CACHE: path.join(directory, "compiled") };
   const reporters = ["--reporter=default", `--reporter=${fileOf("./count-reporter.ts")}`];
   try {
@@ -75,7 +75,7 @@ export async function runTier(tier: Tier, options: RunTierOptions): Promise<Tier
     signal.removeEventListener("abort", onAbort);
     return { report: await readReport(reportFile), exitCode: code, endedBecause };
   } finally {
-    await rm(directory, { recursive: true, force: true });
+    await rm(directory, { recursive: true, force: true, maxRetries: 3 });
   }
 }
 

@@ -41,7 +41,10 @@ function randomSteps(random: SeededRandom, kinds: readonly string[]): readonly S
     return size(units, isFixed ? units : units * random.pick([1, 2, 4]));
   };
   const specOf = (at: number) =>
-    readWrite(branch(at), { ...randomSize(), suspend: { mode: "After", afterSeconds: random.pick([60, 120, 300]) } });
+    readWrite(branch(at), {
+      ...randomSize(),
+      suspend: { mode: "After", afterSeconds: random.pick([60, 120, 300, 600]) },
+    });
   const steps: Step[] = names.map((name, at) => ({ atMs: 1_000, action: { kind: "Apply", name, spec: specOf(at) } }));
   const enabled = kinds.filter(() => random.next() < 0.6);
   for (let at = 0, atMs = 20_000; at < 40 && enabled.length > 0 && atMs < busyMs; at += 1) {

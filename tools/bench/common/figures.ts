@@ -1,12 +1,12 @@
 /** Computes and prints the figures of the benchmarks. */
 
 /**
- * Returns the least value that is not below a share of the values, for instance 0.99 for p99.
+ * Returns the smallest value that at least a share of the values does not exceed, for instance 0.99 for p99.
  * @param values not empty
  */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] as number;
+  return sorted[Math.ceil(sorted.length * share) - 1] as number;
 }
 
 /** Returns the middle value, or the mean of the two middle ones. @param values not empty */
