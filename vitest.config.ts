@@ -13,7 +13,7 @@ function projectOf(tier: Tier) {
       expect: { poll: { timeout: tier.testTimeoutMs / 2 } },
       maxWorkers: tier.workers,
       fileParallelism: tier.workers > 1,
-      // Loading everything anew takes long, and only the files of these two tiers leave something in their process.
+      // The files of the other tiers would load the whole operator each. These two tiers run it in other processes.
       isolate: ["e2e", "node"].includes(tier.name),
       // One API server for all files of the tier, with the custom resource installed; each test has its namespace.
       globalSetup: [

@@ -266,6 +266,7 @@ test("an operator for Secrets everywhere, scrapes with a token → its stories n
   await access.untilReady("app");
   await applyPlanesAndUsers(planes, platform);
   await tellOfSecrets(planes);
+  await expectClusterEvents(own, secretsEverywhere);
   await deleteAll(own);
   const token = await own.kubectl.run(["--namespace", home, "create", "token", account]);
   expect((await planes.world.scrape(secret(token.trim()))).status).toBe(403);

@@ -15,7 +15,7 @@ export interface Range {
 /** More threads would gain nothing on the machines that run the tests. */
 const mostThreads = 2;
 
-/** Threads that wait for work. A new thread would load and compile everything again. */
+/** Threads that wait for work, and do not keep the process alive. A new one would load and compile everything again. */
 const idle: Worker[] = [];
 
 /**
@@ -29,13 +29,11 @@ export async function runInThreads(range: Range, onReport: (report: Report) => v
   let next = from;
   const work = async () => {
     const worker = idle.pop() ?? new Worker(new URL("./worker.ts", import.meta.url));
-    worker.ref();
     while (next < end) {
       const first = next;
       next = Math.min(end, first + batch);
       for (const report of await ask(worker, { task, first, beyond: next })) onReport(report);
     }
-    worker.unref();
     idle.push(worker);
   };
   await Promise.all(Array.from({ length: Math.min(mostThreads, availableParallelism()) }, work));
@@ -43,11 +41,13 @@ export async function runInThreads(range: Range, onReport: (report: Report) => v
 
 function ask(worker: Worker, share: Share): Promise<readonly Report[]> {
   const { promise, resolve, reject } = Promise.withResolvers<readonly Report[]>();
+  worker.ref();
   worker.once("message", resolve);
   worker.once("error", reject);
   worker.postMessage(share);
   return promise.finally(() => {
     worker.off("message", resolve);
     worker.off("error", reject);
+    worker.unref();
   });
 }
