@@ -2,9 +2,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import type { Page } from "playwright-core";
-import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { browserPath, noBrowser, openBrowser } from "../support/browser.ts";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { browserPath, noBrowser, openBrowser, openWindow } from "../support/browser.ts";
 import { bareEnvironment, bundledProgram, startProgram } from "../support/e2e-program.ts";
 import { newApiKey } from "../support/e2e-sandbox.ts";
 import { SandboxControl } from "../support/sandbox-control.ts";
@@ -32,12 +32,20 @@ const projects = [
   { id: "tiny-owl-654321", name: evil, regionId: "aws-x", branches: [{ id: "br-evil", name: evil, primary: true }] },
 ];
 
-beforeEach((context) => {
-  if (browserPath() !== undefined) return;
-  context.skip(noBrowser);
+let browser: Browser | undefined;
+
+beforeAll(async () => {
+  const file = browserPath();
+  if (file !== undefined) browser = await openBrowser(file);
 });
 
-/** Starts the bundled program with a clock that stands still, and opens its page in a new browser. */
+afterAll(() => browser?.close());
+
+beforeEach((context) => {
+  if (browser === undefined) context.skip(noBrowser);
+});
+
+/** Starts the bundled program with a clock that stands still, and opens its page in a new window. */
 async function openPage({ path: pagePath = "/" } = {}) {
   const folder = mkdtempSync(path.join(tmpdir(), "sandbox-page-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -52,8 +60,8 @@ async function openPage({ path: pagePath = "/" } = {}) {
   onTestFinished(async () => void (await program.end("SIGTERM")));
   const [, url = ""] = await program.untilOutput(/listening on (\S+)\n/);
   const control = new SandboxControl({ url, controlUrl: new URL("/sandbox/v1", url).href, apiKey });
-  const { context, close } = await openBrowser(browserPath() as string);
-  onTestFinished(close);
+  const context = await openWindow(browser as Browser);
+  onTestFinished(() => context.close());
   await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: new URL(url).origin });
   const page = await context.newPage();
   const complaints: string[] = [];

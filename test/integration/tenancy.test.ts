@@ -155,14 +155,15 @@ async function applyControlPlanes({ kubectl, namespace, sandbox }: World): Promi
 async function settleOther(access: AccessWorld, other: string): Promise<void> {
   const { world } = access;
   await access.allowSecrets(other);
+  // Before the operator changes the project, because a change locks it.
+  const path = `/projects/${otherProject}/branches/${otherSpec.branchId}`;
+  await world.sandbox.api("POST", `${path}/roles`, { role: { name: "others_app" } });
   const data = { "api-key": Buffer.from(newSecret("api-key")).toString("base64") };
   const items = [
     { apiVersion: "v1", kind: "Secret", metadata: { name: keyOfOthers.name, namespace: other }, data },
     { apiVersion, kind: "ComputeEndpoint", metadata: { name: "allowed", namespace: other }, spec: otherSpec },
   ];
   await world.kubectl.run(["apply", "-f", "-"], { stdin: JSON.stringify({ apiVersion: "v1", kind: "List", items }) });
-  const path = `/projects/${otherProject}/branches/${otherSpec.branchId}`;
-  await world.sandbox.api("POST", `${path}/roles`, { role: { name: "others_app" } });
 }
 
 test("a namespace tries to reach another's project, endpoint and password → each refused, and no message reveals anything", async () => {

@@ -1,9 +1,6 @@
 /** Opens a real browser. */
 import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import path from "node:path";
-import { type BrowserContext, chromium } from "playwright-core";
+import { type Browser, type BrowserContext, chromium } from "playwright-core";
 
 /** Without these flags a new browser sends requests to its vendor, which a network without internet access refuses. */
 const flags = [
@@ -30,38 +27,14 @@ export const noBrowser =
 /** The time limit of the start and of each wait. A busy machine must not reach it. */
 const longestWaitMs = 120_000;
 
-/** How to open it. */
-export interface BrowserOptions {
-  /** @default true */
-  readonly javaScriptEnabled?: boolean;
+/** Starts a browser with a profile of its own. */
+export async function openBrowser(executablePath: string): Promise<Browser> {
+  return await chromium.launch({ executablePath, args: flags, timeout: longestWaitMs });
 }
 
-/**
- * Starts a browser with its own profile.
- * @returns the browser, and a function that ends it and removes the profile
- */
-export async function openBrowser(
-  executablePath: string,
-  { javaScriptEnabled = true }: BrowserOptions = {},
-): Promise<{ readonly context: BrowserContext; readonly close: () => Promise<void> }> {
-  const profile = await mkdtemp(path.join(tmpdir(), "sandbox-browser-"));
-  const remove = () => rm(profile, { recursive: true, force: true, maxRetries: 5 });
-  try {
-    const context = await chromium.launchPersistentContext(profile, {
-      executablePath,
-      args: flags,
-      javaScriptEnabled,
-      viewport: { width: 1280, height: 900 },
-      timeout: longestWaitMs,
-    });
-    context.setDefaultTimeout(longestWaitMs);
-    const close = async () => {
-      await context.close();
-      await remove();
-    };
-    return { context, close };
-  } catch (error) {
-    await remove();
-    throw error;
-  }
+/** Opens a window that shares no cookie and no permission with others of this browser. */
+export async function openWindow(browser: Browser): Promise<BrowserContext> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+  context.setDefaultTimeout(longestWaitMs);
+  return context;
 }

@@ -31,7 +31,10 @@ export interface ProgramOptions {
 }
 
 /** The whole environment of every program of the tests: it has no HOME, no KUBECONFIG and no proxy. */
-export const bareEnvironment: Readonly<Record<string, string>> = { PATH: process.env.PATH ?? "" };
+export const bareEnvironment: Readonly<Record<string, string>> = {
+  PATH: process.env.PATH ?? "",
+  NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? "",
+};
 
 /** Starts a process that cannot outlive the test run. */
 export async function startProgram({ command, args, env }: ProgramOptions): Promise<RunningProgram> {

@@ -43,15 +43,16 @@ export async function runTier(tier: Tier, options: RunTierOptions): Promise<Tier
   const directory = await mkdtemp(path.join(tmpdir(), "endpoint-operator-test-"));
   const reportFile = path.join(directory, "report.json");
   const vitest = path.join(path.dirname(fileURLToPath(import.meta.resolve("vitest/package.json"))), "vitest.mjs");
-  // Many tests start programs in TypeScript. Without this cache, each start would compile them again.
-  const compiled = { NODE_COMPILE_CACHE: path.join(directory, "compiled") };
+  // Tests start many programs, and processor time is what they run short of. Without this cache, each program of Node
+  // would be compiled again. Programs in Go collect garbage less often, and take half as much memory again.
+  const quick = { NODE_COMPILE_CACHE: path.join(directory, "compiled"), GOGC: "400" };
   const reporters = ["--reporter=default", `--reporter=${fileOf("./count-reporter.ts")}`];
   try {
     const child = await startGuardedProcess({
       command: process.execPath,
       args: [vitest, "run", "--project", tier.name, ...reporters, ...filters],
       cwd: repositoryRoot,
-      env: { ...process.env, ...compiled, ...env, [reportFileVariable]: reportFile },
+      env: { ...process.env, ...quick, ...env, [reportFileVariable]: reportFile },
       output: beside === undefined ? "inherit" : { file: beside.file },
     });
     if (beside?.givesWayUntil !== undefined) giveWay(child.pid);
