@@ -151,11 +151,12 @@ export function parseConfig(environment: Environment): Config {
   return Object.freeze({ ...rest, apiKey });
 }
 
+const schemas = z.object(Object.fromEntries(Object.entries(settings).map(([name, [, schema]]) => [name, schema])));
+
 function parseSettings(environment: Environment): Settings {
-  const all = Object.entries(settings);
-  const texts = all.map(([name, [variable]]) => [name, environment[variable]?.trim()] as const);
+  const texts = Object.entries(settings).map(([name, [variable]]) => [name, environment[variable]?.trim()] as const);
   const given: Given = Object.fromEntries(texts.filter(([, text]) => text));
-  const parsed = z.object(Object.fromEntries(all.map(([name, [, schema]]) => [name, schema]))).safeParse(given);
+  const parsed = schemas.safeParse(given);
   const values = parsed.data as Settings | undefined;
   const problems = [
     ...(parsed.error?.issues ?? []).map(({ path, message }) => describe(path[0] as SettingName, message, given)),

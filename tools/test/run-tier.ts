@@ -43,8 +43,7 @@ export async function runTier(tier: Tier, options: RunTierOptions): Promise<Tier
   const directory = await mkdtemp(path.join(tmpdir(), "endpoint-operator-test-"));
   const reportFile = path.join(directory, "report.json");
   const vitest = path.join(path.dirname(fileURLToPath(import.meta.resolve("vitest/package.json"))), "vitest.mjs");
-  // Tests start many programs, and processor time is what they run short of. Without this cache, each program of Node
-  // would be compiled again. Programs in Go collect garbage less often, and take half as much memory again.
+  // Processor time is scarce: programs of Node are compiled once, and those in Go collect garbage less often.
   const quick = { NODE_COMPILE_CACHE: path.join(directory, "compiled"), GOGC: "400" };
   const reporters = ["--reporter=default", `--reporter=${fileOf("./count-reporter.ts")}`];
   try {

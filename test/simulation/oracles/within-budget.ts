@@ -20,6 +20,7 @@ export function withinBudget(world: World): Oracle {
       sentTo.set(planeId, sent);
       sent.push(call);
       for (const { name, spanMs, most } of limits) {
+        if (sent.length <= most) continue;
         // A new process does not know what the one before it has sent. It begins with the budget of one second at most.
         const count = new Set(sent.slice(-most).map(({ process }) => process.identity)).size;
         const first = sent.at(-1 - most - (count - 1) * perSecond);
