@@ -130,6 +130,8 @@ const settings = {
   ],
 } as const satisfies Readonly<Record<string, readonly [variable: string, schema: z.ZodType]>>;
 
+const settingsSchema = z.object(Object.fromEntries(Object.entries(settings).map(([name, [, one]]) => [name, one])));
+
 /** The names of all environment variables, in the order of docs/settings.md. */
 export const settingVariables: readonly string[] = Object.values(settings).map(([variable]) => variable);
 
@@ -151,12 +153,10 @@ export function parseConfig(environment: Environment): Config {
   return Object.freeze({ ...rest, apiKey });
 }
 
-const schemas = z.object(Object.fromEntries(Object.entries(settings).map(([name, [, schema]]) => [name, schema])));
-
 function parseSettings(environment: Environment): Settings {
   const texts = Object.entries(settings).map(([name, [variable]]) => [name, environment[variable]?.trim()] as const);
   const given: Given = Object.fromEntries(texts.filter(([, text]) => text));
-  const parsed = schemas.safeParse(given);
+  const parsed = settingsSchema.safeParse(given);
   const values = parsed.data as Settings | undefined;
   const problems = [
     ...(parsed.error?.issues ?? []).map(({ path, message }) => describe(path[0] as SettingName, message, given)),

@@ -139,12 +139,13 @@ describe.skipIf(problem !== undefined)(`npm run release${note}`, () => {
 
     test("its bundle → the same bytes as in the other image", async () => {
       const bundleOf = async (layout: string) => {
-        const [, copied] = (await readOciImage(layout)).layers;
-        return await runCommand({ command: "tar", args: ["-xOzf", blob(layout, copied?.digest ?? ""), "app"] });
+        const [, top = ""] = (await readOciImage(layout)).layers.map(({ digest }) => blob(layout, digest));
+        return await runCommand({ command: "tar", args: ["-xOzf", top, "app"] });
       };
       const bundle = await bundleOf(own());
+      // Two empty folders would be equal too.
       expect(bundle).toContain("CONTROL_PLANE_URL");
-      expect((await bundleOf(other())) === bundle).toBe(true);
+      expect(await bundleOf(other())).toBe(bundle);
     });
 
     test("its Node → a program for arm64, beside the libraries that it links", async () => {
@@ -304,13 +305,13 @@ describe.skipIf(problem !== undefined)(`npm run release${note}`, () => {
         expect(await crane("digest", image())).toBe(other);
       });
 
-      test("a layer, a chart and the signed SBOM are changed in the registry too → verification of what is published names each", async () => {
+      // The test above has moved the tag.
+      test("the tag, a layer, a chart and the signed SBOM are changed in the registry → verification of what is published names each", async () => {
         const layer = (await manifestOf(await platform())).layers.at(-1)?.digest;
         const digests = [layer, (await manifestOf(chart())).layers[0]?.digest, await statementBlob(await platform())];
         const blobs = digests.map((digest = "") => registry.blobOf(digest));
         for (const blob of blobs) await changeByte(blob);
         const { code, output } = await verify("kept");
-        for (const blob of blobs) await changeByte(blob);
         expect({ code, output }).toEqual({ code: 1, output: expect.stringContaining("is not this release") });
         const named = [
           `${image()}, for both platforms: it is an image of one platform`,

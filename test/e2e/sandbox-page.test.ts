@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { browserPath, noBrowser, openBrowser, openWindow } from "../support/browser.ts";
+import { browserPath, noBrowser, openBrowser, openContext } from "../support/browser.ts";
 import { bareEnvironment, bundledProgram, startProgram } from "../support/e2e-program.ts";
 import { newApiKey } from "../support/e2e-sandbox.ts";
 import { SandboxControl } from "../support/sandbox-control.ts";
@@ -45,7 +45,7 @@ beforeEach((context) => {
   if (browser === undefined) context.skip(noBrowser);
 });
 
-/** Starts the bundled program with a clock that stands still, and opens its page in a new window. */
+/** Starts the bundled program with a clock that stands still, and opens its page in a new context. */
 async function openPage({ path: pagePath = "/" } = {}) {
   const folder = mkdtempSync(path.join(tmpdir(), "sandbox-page-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -60,7 +60,7 @@ async function openPage({ path: pagePath = "/" } = {}) {
   onTestFinished(async () => void (await program.end("SIGTERM")));
   const [, url = ""] = await program.untilOutput(/listening on (\S+)\n/);
   const control = new SandboxControl({ url, controlUrl: new URL("/sandbox/v1", url).href, apiKey });
-  const context = await openWindow(browser as Browser);
+  const context = await openContext(browser as Browser);
   onTestFinished(() => context.close());
   await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: new URL(url).origin });
   const page = await context.newPage();

@@ -155,7 +155,7 @@ async function applyControlPlanes({ kubectl, namespace, sandbox }: World): Promi
 async function settleOther(access: AccessWorld, other: string): Promise<void> {
   const { world } = access;
   await access.allowSecrets(other);
-  // Before the operator changes the project, because a change locks it.
+  // The role comes first: while the operator makes the endpoint, the project is locked.
   const path = `/projects/${otherProject}/branches/${otherSpec.branchId}`;
   await world.sandbox.api("POST", `${path}/roles`, { role: { name: "others_app" } });
   const data = { "api-key": Buffer.from(newSecret("api-key")).toString("base64") };

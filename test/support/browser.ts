@@ -32,8 +32,8 @@ export async function openBrowser(executablePath: string): Promise<Browser> {
   return await chromium.launch({ executablePath, args: flags, timeout: longestWaitMs });
 }
 
-/** Opens a window that shares no cookie and no permission with others of this browser. */
-export async function openWindow(browser: Browser): Promise<BrowserContext> {
+/** Makes a context: its pages share no cookie, storage or permission with those of another, but the clipboard. */
+export async function openContext(browser: Browser): Promise<BrowserContext> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
   context.setDefaultTimeout(longestWaitMs);
   return context;

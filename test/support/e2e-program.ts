@@ -30,7 +30,10 @@ export interface ProgramOptions {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** The whole environment of every program of the tests: it has no HOME, no KUBECONFIG and no proxy. */
+/**
+ * The whole environment of every program of the tests: it has no HOME, no KUBECONFIG and no proxy. With the cache, Node
+ * compiles the bundle once; empty: there is none.
+ */
 export const bareEnvironment: Readonly<Record<string, string>> = {
   PATH: process.env.PATH ?? "",
   NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? "",

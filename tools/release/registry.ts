@@ -39,7 +39,7 @@ export async function openRegistry(address: string, progress: ProgressSink, sign
       }, undefinedIfFailed),
     /** Returns the digest of a name; `undefined`: the registry has nothing with this name, or does not say. */
     digestOf: (reference: string) => crane("digest", reference).then((text) => text.trim(), undefinedIfFailed),
-    /** Reads every layer of an image and compares it with its digest. @throws CommandError when they differ */
+    /** Compares each part of an image with its digest, without unpacking it. @throws CommandError when one differs */
     validate: (reference: string) => inFolder((layout) => crane("pull", "--format=oci", reference, layout)),
     /** Pushes a chart. @param repository without the chart's name, which Helm adds */
     pushChart: (file: string, repository: string) => helm("push", file, `oci://${repository}`),

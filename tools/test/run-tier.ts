@@ -43,15 +43,15 @@ export async function runTier(tier: Tier, options: RunTierOptions): Promise<Tier
   const directory = await mkdtemp(path.join(tmpdir(), "endpoint-operator-test-"));
   const reportFile = path.join(directory, "report.json");
   const vitest = path.join(path.dirname(fileURLToPath(import.meta.resolve("vitest/package.json"))), "vitest.mjs");
-  // Processor time is scarce: programs of Node are compiled once, and those in Go collect garbage less often.
-  const quick = { NODE_COMPILE_CACHE: path.join(directory, "compiled"), GOGC: "400" };
+  // Tests start the same programs often: Node compiles them once. Those in Go collect less garbage, for more memory.
+  const savings = { NODE_COMPILE_CACHE: path.join(directory, "compiled"), GOGC: "400" };
   const reporters = ["--reporter=default", `--reporter=${fileOf("./count-reporter.ts")}`];
   try {
     const child = await startGuardedProcess({
       command: process.execPath,
       args: [vitest, "run", "--project", tier.name, ...reporters, ...filters],
       cwd: repositoryRoot,
-      env: { ...process.env, ...quick, ...env, [reportFileVariable]: reportFile },
+      env: { ...process.env, ...savings, ...env, [reportFileVariable]: reportFile },
       output: beside === undefined ? "inherit" : { file: beside.file },
     });
     if (beside?.givesWayUntil !== undefined) giveWay(child.pid);
