@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { browserPath, noBrowser, openBrowser, openContext } from "../support/browser.ts";
+import { noBrowser, openBrowser, openContext } from "../support/browser.ts";
 import { bareEnvironment, bundledProgram, startProgram } from "../support/e2e-program.ts";
 import { newApiKey } from "../support/e2e-sandbox.ts";
 import { SandboxControl } from "../support/sandbox-control.ts";
@@ -35,8 +35,7 @@ const projects = [
 let browser: Browser | undefined;
 
 beforeAll(async () => {
-  const file = browserPath();
-  if (file !== undefined) browser = await openBrowser(file);
+  browser = await openBrowser();
 });
 
 afterAll(() => browser?.close());

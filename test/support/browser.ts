@@ -14,12 +14,6 @@ const flags = [
   "--disable-sync",
 ];
 
-/** Returns the path of the browser; `undefined`: there is none. */
-export function browserPath(): string | undefined {
-  const candidate = process.env.CHROMIUM_PATH ?? "/usr/bin/chromium";
-  return existsSync(candidate) ? candidate : undefined;
-}
-
 /** Returns why a test of a page is skipped, and what to do. */
 export const noBrowser =
   "there is no chromium at /usr/bin/chromium; install it with: apt-get install -y chromium (or set CHROMIUM_PATH)";
@@ -27,12 +21,14 @@ export const noBrowser =
 /** The time limit of the start and of each wait. A busy machine must not reach it. */
 const longestWaitMs = 120_000;
 
-/** Starts a browser with a profile of its own. */
-export async function openBrowser(executablePath: string): Promise<Browser> {
+/** Starts a browser with a profile of its own; `undefined`: there is none. */
+export async function openBrowser(): Promise<Browser | undefined> {
+  const executablePath = process.env.CHROMIUM_PATH ?? "/usr/bin/chromium";
+  if (!existsSync(executablePath)) return undefined;
   return await chromium.launch({ executablePath, args: flags, timeout: longestWaitMs });
 }
 
-/** Makes a context: its pages share no cookie, storage or permission with those of another, but the clipboard. */
+/** Makes a context. Its pages share nothing but the clipboard with those of another context. */
 export async function openContext(browser: Browser): Promise<BrowserContext> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
   context.setDefaultTimeout(longestWaitMs);

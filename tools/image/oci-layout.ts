@@ -38,7 +38,7 @@ function digestIn(index: string): string {
   return only.digest;
 }
 
-/** Reads a file from the topmost layer that has it. @throws Error when no layer has it */
+/** Reads a file, or all files of a folder, from the topmost layer that has it. @throws Error when none has it */
 export async function readImageFile(layout: string, name: string): Promise<string> {
   const { layers } = await readOciImage(layout);
   for (const { digest } of layers.toReversed()) {

@@ -43,7 +43,7 @@ export async function runTier(tier: Tier, options: RunTierOptions): Promise<Tier
   const directory = await mkdtemp(path.join(tmpdir(), "endpoint-operator-test-"));
   const reportFile = path.join(directory, "report.json");
   const vitest = path.join(path.dirname(fileURLToPath(import.meta.resolve("vitest/package.json"))), "vitest.mjs");
-  // Tests start the same programs often: Node compiles them once. Those in Go collect less garbage, for more memory.
+  // Tests start the same programs often. Node compiles each once. Those in Go collect garbage less often.
   const savings = { NODE_COMPILE_CACHE: path.join(directory, "compiled"), GOGC: "400" };
   const reporters = ["--reporter=default", `--reporter=${fileOf("./count-reporter.ts")}`];
   try {
