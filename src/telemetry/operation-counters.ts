@@ -23,7 +23,7 @@ export function createOperationCounters(registry: MetricsRegistry, boundAction: 
   );
   const gaps = registry.counter(
     "compute_endpoint_operation_log_gaps_total",
-    "Gaps in the operation history: operations in them were not read or not waited for, and are not counted.",
+    "Gaps in the operation history: operations in them were not read, and are not counted.",
   );
   /** For each resource, the actions that have a failure counter. */
   const failedActions = new Map<string, Set<string>>();
