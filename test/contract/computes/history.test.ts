@@ -33,14 +33,12 @@ async function branchId(client: ComputeClient, name: string): Promise<string> {
 }
 
 /**
- * Writes about 100 MB of write-ahead log: more than one period has, and less than two. It writes in
- * small parts, so that a base that is copied meanwhile holds one part only. A large base would make the period longer.
+ * Writes about 100 MB of write-ahead log: more than one period has, and less than two. They are messages that no table
+ * holds, because a larger base would make the period longer.
  */
 async function writeOnePeriod(uri: string): Promise<void> {
-  for (let part = 0; part < 4; part++) {
-    const filler = "CREATE TABLE filler AS SELECT md5(n::text) FROM generate_series(1, 250000) AS n";
-    await psql(uri, filler, "DROP TABLE filler");
-  }
+  const message = "pg_logical_emit_message(false, 'filler', repeat('x', 1000000))";
+  await psql(uri, `SELECT count(${message}) FROM generate_series(1, 100)`);
 }
 
 /** Returns the number of the newest complete period in the history of the main branch. */
