@@ -44,16 +44,10 @@ export function withFreshRole(observed: Observed): readonly AccessObject[] {
   return objects.map((each) => (each === role ? { ...each, freshOn: endpoint.copy } : each));
 }
 
-/** Returns the records with one for the object in spec. It replaces the branch's earlier record of this type. */
-export function withObject(
-  observed: Observed,
-  type: ObjectType,
-  origin: AccessObject["origin"],
-): readonly AccessObject[] {
-  const { objects, endpoint, spec } = observed;
-  const others = objects.filter((object) => object.type !== type || object.branchId !== endpoint.branchId);
-  const { name } = type === "Role" ? spec.role : spec.database;
-  return [...others, { type, name, projectId: endpoint.projectId, branchId: endpoint.branchId, origin }];
+/** Returns the records with this one. It replaces the branch's earlier record of its type. */
+export function withObject(objects: readonly AccessObject[], object: AccessObject): readonly AccessObject[] {
+  const { type, branchId } = object;
+  return [...objects.filter((each) => each.type !== type || each.branchId !== branchId), object];
 }
 
 /**
@@ -65,13 +59,14 @@ export function observedObjects(
   posts: AccessFacts["memory"]["posts"],
 ): readonly AccessObject[] {
   const { roles, databases, spec, endpoint } = observed;
+  const { projectId, branchId } = endpoint;
   let { objects } = observed;
   for (const type of ["Role", "Database"] as const) {
     const [listed, { name }] = type === "Role" ? [roles, spec.role] : [databases, spec.database];
     const known = recordOf(objects, endpoint, type);
     if (listed.some((each) => each.name === name) && (known === undefined || known.origin === "Requested")) {
       const origin = known === undefined ? "Existing" : originOf(posts, attemptOf(known));
-      objects = withObject({ spec, endpoint, objects }, type, origin);
+      objects = withObject(objects, { type, name, projectId, branchId, origin });
     }
   }
   return objects;

@@ -83,7 +83,7 @@ function changesOf(context: AccessContext, step: AccessStep): Partial<DatabaseAc
     return {};
   }
   if (plan?.kind === "CreateObject" && outcome.kind === "Accepted") {
-    const objects = withObject(observation, plan.object.type, "Created");
+    const objects = withObject(observation.objects, { ...plan.object, origin: "Created" });
     return { records: recordsWith(facts.resource, context.identity, objects) };
   }
   const applied = appliedIn(outcome);
@@ -102,10 +102,9 @@ export function accessNote(context: AccessContext, { plan, facts, reads }: Acces
   if (observation === undefined) {
     return undefined;
   }
-  const { resource } = observation;
+  const { resource, objects: before } = observation;
   const { status } = resource;
-  const isCreate = plan?.kind === "CreateObject";
-  const objects = isCreate ? withObject(observation, plan.object.type, "Requested") : observation.objects;
+  const objects = plan?.kind === "CreateObject" ? withObject(before, plan.object) : before;
   const noted = { ...status, records: recordsWith(resource, context.identity, objects) };
   if (plan?.kind !== "ResetPassword") {
     return withoutEmpty(noted);
