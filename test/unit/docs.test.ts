@@ -133,7 +133,7 @@ test("docs/connect.md → a valid DatabaseAccess, and Deployments that use keys 
   const spec = databaseAccessSpecSchema.parse(access.spec);
   const hosts = { host: "h", pooledHost: "p", readHosts: [] };
   const settings = { port: 5432, sslMode: "require", certificateAuthority: undefined };
-  const keys = Object.keys(bindingOf({ hosts, settings, spec, password: "x" }));
+  const keys = Object.keys(bindingOf({ endpoint: { hosts }, settings, spec }, "x"));
   expect(deployments.map(({ kind }) => kind)).toEqual(["Deployment", "Deployment"]);
   for (const { metadata, spec: deployment } of deployments) {
     expect(metadata.namespace).toBe(access.metadata.namespace);

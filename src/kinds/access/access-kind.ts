@@ -9,7 +9,7 @@ import type { AccessObject, DatabaseAccessStatus } from "../../resource/database
 import { databaseAccessNames } from "../../resource/names.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
 import { attemptOf, isRecordedElsewhere, recordedObjects } from "./access-records.ts";
-import { bindingData, readOwnSecret, trySecret, writeSecret } from "./access-secret.ts";
+import { bindingOf, readOwnSecret, trySecret, writeSecret } from "./access-secret.ts";
 import { accessEvents, accessNote, accessStatus } from "./access-status.ts";
 import {
   type AccessAnswer,
@@ -148,7 +148,7 @@ class AccessesInProject implements KindInProject<AccessTypes> {
     if (observation?.password.kind !== "Known" || !isReset) {
       return undefined;
     }
-    const data = bindingData(observation, observation.password.password.reveal());
+    const data = bindingOf(observation, observation.password.password.reveal());
     return await writeSecret(this.#context, observation, { data, cause: "Rotated" });
   }
 

@@ -1,5 +1,4 @@
 /** The Secret of a DatabaseAccess: what it holds, and how it is read, tried and written. */
-import type { DatabaseSettings } from "../../domain/control-plane.ts";
 import {
   allowSecretsCommand,
   KubernetesError,
@@ -17,7 +16,7 @@ import type {
   AccessObservation,
   AccessPlan,
   AppliedSecret,
-  ConnectionHosts,
+  BoundEndpoint,
   SecretFacts,
 } from "./access-types.ts";
 
@@ -66,7 +65,7 @@ export async function writeSecret(
 
 /** Otherwise a refused Secret would hold a password that no longer works after the reset. @throws as `writeSecret` */
 export async function trySecret({ secrets }: AccessContext, observation: AccessObservation): Promise<void> {
-  const wanted = wantedSecret(observation, bindingData(observation, trialPassword));
+  const wanted = wantedSecret(observation, bindingOf(observation, trialPassword));
   await withRemedy(observation, secrets.tryWrite(wanted, heldSecret(observation)));
 }
 
@@ -90,23 +89,16 @@ function withRemedy<T>({ resource, account }: AccessObservation, written: Promis
   });
 }
 
-export function bindingData({ spec, endpoint, settings }: AccessObservation, password: string): SecretData {
-  return bindingOf({ hosts: endpoint.hosts, settings, spec, password });
-}
-
-export interface Connection {
-  readonly hosts: ConnectionHosts;
-  readonly settings: DatabaseSettings;
-  readonly spec: DatabaseAccessSpec;
-  readonly password: string;
+export interface Connection extends Pick<AccessObservation, "settings" | "spec"> {
+  readonly endpoint: Pick<BoundEndpoint, "hosts">;
 }
 
 /** The type of the Secret. @see https://servicebinding.io/spec/core/1.1.0/ (read 2026-11-22) */
 const bindingSecretType = "servicebinding.io/postgresql";
 
 /** The layout of the Service Binding specification. Keys without a value are absent. Pure. */
-export function bindingOf(connection: Connection): SecretData {
-  const values = bindingValues(connection);
+export function bindingOf(connection: Connection, password: string): SecretData {
+  const values = bindingValues(connection, password);
   const { certificateAuthority } = connection.settings;
   const templates = Object.entries(connection.spec.secret?.extraKeys ?? {});
   const all = {
@@ -121,8 +113,9 @@ export function bindingOf(connection: Connection): SecretData {
 
 type BindingValues = Readonly<Record<BindingKey, string | undefined>>;
 
-function bindingValues(connection: Connection): BindingValues {
-  const { hosts, settings, spec, password } = connection;
+function bindingValues(connection: Connection, password: string): BindingValues {
+  const { endpoint, settings, spec } = connection;
+  const { hosts } = endpoint;
   const [readHost] = hosts.readHosts;
   const port = String(settings.port);
   const database = spec.database.name;
@@ -136,22 +129,22 @@ function bindingValues(connection: Connection): BindingValues {
     username,
     password,
     sslmode: settings.sslMode,
-    uri: uriOf(connection, [hosts.host]),
+    uri: uriOf(connection, password, [hosts.host]),
     "jdbc-url": `jdbc:postgresql://${hosts.host}:${port}/${encodeURIComponent(database)}?sslmode=${settings.sslMode}`,
     pgpass: `${[hosts.host, port, database, username, password].map(pgpassField).join(":")}\n`,
     "pooled-host": hosts.pooledHost,
-    "pooled-uri": hosts.pooledHost === undefined ? undefined : uriOf(connection, [hosts.pooledHost]),
+    "pooled-uri": hosts.pooledHost === undefined ? undefined : uriOf(connection, password, [hosts.pooledHost]),
     "read-host": readHost,
-    "read-uri": readHost === undefined ? undefined : uriOf(connection, [readHost]),
+    "read-uri": readHost === undefined ? undefined : uriOf(connection, password, [readHost]),
     "read-hosts": readHost === undefined ? undefined : hosts.readHosts.join(","),
     "read-uri-all":
       readHost === undefined
         ? undefined
-        : `${uriOf(connection, hosts.readHosts)}&target_session_attrs=any&load_balance_hosts=random`,
+        : `${uriOf(connection, password, hosts.readHosts)}&target_session_attrs=any&load_balance_hosts=random`,
   };
 }
 
-function uriOf({ settings, spec, password }: Connection, hosts: readonly string[]): string {
+function uriOf({ settings, spec }: Connection, password: string, hosts: readonly string[]): string {
   const user = `${encodeURIComponent(spec.role.name)}:${encodeURIComponent(password)}`;
   const places = hosts.map((host) => `${host}:${settings.port}`).join(",");
   return `postgresql://${user}@${places}/${encodeURIComponent(spec.database.name)}?sslmode=${settings.sslMode}`;

@@ -6,7 +6,7 @@ import type { ProjectReads } from "../../engine/project-reads.ts";
 import { type DatabaseAccess, secretKeyOf } from "../../resource/database-access.ts";
 import { annotations } from "../../resource/names.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
-import { bindingData, secretsForbidden } from "./access-secret.ts";
+import { bindingOf, secretsForbidden } from "./access-secret.ts";
 import {
   type AccessContext,
   type AccessFacts,
@@ -195,7 +195,7 @@ function planSecret(observation: AccessObservation): Plan | undefined {
   if (text === undefined) {
     return undefined;
   }
-  const data = bindingData(observation, text);
+  const data = bindingOf(observation, text);
   return held !== undefined && isSameStored(held, data) && hasMetadata(observation)
     ? undefined
     : { kind: "WriteSecret", data, cause: causeOf(observation) };

@@ -154,7 +154,8 @@ describe("docs/guides/clients.md", () => {
     const { host } = (await scene.api("GET", `/endpoints/${primary}`)).body.endpoint;
     const { port = 0 } = scene.sandbox.databaseAddress ?? {};
     const settings = { port, sslMode: "require", certificateAuthority: undefined } as const;
-    const secret = bindingOf({ hosts: { host, pooledHost: host, readHosts: [] }, settings, spec, password });
+    const hosts = { host, pooledHost: host, readHosts: [] };
+    const secret = bindingOf({ endpoint: { hosts }, settings, spec }, password);
     const authority = path.join(folder, "ca.crt");
     await writeFile(authority, await (await fetch(`${scene.controlUrl}/ca.crt`)).text());
     environment = {

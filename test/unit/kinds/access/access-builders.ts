@@ -105,7 +105,7 @@ export const hosts = { host: "ep-orders.eu.example", pooledHost: undefined, read
 
 /** Makes the Secret of a settled resource: it holds the password `right`, and is the version that status notes. */
 export function ownSecret(change: Partial<StoredSecret> = {}, password = "right") {
-  const data = bindingOf({ hosts, settings, spec: specOf(access()), password });
+  const data = bindingOf({ endpoint: { hosts }, settings, spec: specOf(access()) }, password);
   const secret = { key: { namespace: "shop", name: "app" }, uid: "uid-secret", resourceVersion: "7", type: "x", data };
   return { kind: "Own", secret: { ...secret, ownerUids: ["uid-shop-app"], ...change } } as const;
 }

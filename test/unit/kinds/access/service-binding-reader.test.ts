@@ -12,10 +12,9 @@ const { getBinding } = createRequire(import.meta.url)("kube-service-bindings") a
 };
 
 const connection: Connection = {
-  hosts: { host: "ep-one.eu.example", pooledHost: "ep-one-pooler.eu.example", readHosts: [] },
+  endpoint: { hosts: { host: "ep-one.eu.example", pooledHost: "ep-one-pooler.eu.example", readHosts: [] } },
   settings: { port: 6432, sslMode: "verify-full", certificateAuthority: "-----BEGIN CERTIFICATE-----\nMIIB" },
   spec: { endpointRef: { name: "orders" }, database: { name: "orders" }, role: { name: "orders_app" } },
-  password: "pa:ss/wo rd@1",
 };
 
 let root: string;
@@ -24,7 +23,8 @@ let root: string;
 async function mount(given: Connection): Promise<void> {
   const folder = path.join(root, "orders-db");
   await mkdir(folder);
-  await Promise.all(Object.entries(bindingOf(given)).map(([key, text]) => writeFile(path.join(folder, key), text)));
+  const files = Object.entries(bindingOf(given, "pa:ss/wo rd@1"));
+  await Promise.all(files.map(([key, text]) => writeFile(path.join(folder, key), text)));
 }
 
 beforeEach(async () => {
@@ -51,10 +51,10 @@ describe("kube-service-bindings, which reads SERVICE_BINDING_ROOT", () => {
   });
 
   test("no certificate authority, one replica → the binding is found by its type, and says where to read", async () => {
-    const { hosts, settings } = connection;
+    const { endpoint, settings } = connection;
     await mount({
       ...connection,
-      hosts: { ...hosts, readHosts: ["ep-two.eu.example"] },
+      endpoint: { hosts: { ...endpoint.hosts, readHosts: ["ep-two.eu.example"] } },
       settings: { ...settings, sslMode: "require", certificateAuthority: undefined },
     });
     const binding = getBinding("POSTGRESQL", "pg");
