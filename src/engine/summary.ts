@@ -219,6 +219,16 @@ function pausedDraft(
   return { type: "Ready", status: isStillReady ? "True" : "Unknown", reason: "Paused", message };
 }
 
+/** The generation and the request that status shows as handled. A change that waits for others leaves the request open. */
+export function handledAfter<T extends KindTypes>({ facts: { resource }, outcome }: Step<T>, summary: Summary) {
+  const { status, generation, annotations: given } = resource;
+  const requested = given[annotations.reconcileRequestedAt];
+  return {
+    observedGeneration: summary.kind === "Unchanged" ? status.observedGeneration : generation,
+    lastHandledReconcileAt: outcome.kind === "Deferred" ? status.lastHandledReconcileAt : requested,
+  };
+}
+
 const waitingForProjectMessage = "Waiting until other changes of the project have ended.";
 
 /** Removes empty lists, empty objects and `undefined` members, because they mean the same as absent ones. */

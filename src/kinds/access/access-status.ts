@@ -3,6 +3,7 @@ import { normal, type ResourceEvent, type SecretWriteCause, warning } from "../.
 import {
   commonSummary,
   conditionsAfter,
+  handledAfter,
   progressing,
   type Summary,
   unchanged,
@@ -27,21 +28,14 @@ import { isRotationOpen, rotationWait } from "./rotation.ts";
 
 /** Equal input gives equal status. While a resource is being deleted, it is not Ready. */
 export function accessStatus(context: AccessContext, step: AccessStep): DatabaseAccessStatus {
-  const { resource, nowMs } = step.facts;
-  const { status, generation } = resource;
-  const changed = { ...status, ...changesOf(context, step) };
+  const { resource } = step.facts;
+  const changed = { ...resource.status, ...changesOf(context, step) };
   const wait = rotationWait(context, { ...resource, status: changed });
   const message = `Role and database exist, and the Secret holds the connection data.${wait}`;
   const ready: Summary = { kind: "Ready", reason: "UpToDate", message };
   const summary = whileDeleting(resource, summaryOf(step, ready), accessWording);
-  const handled = {
-    observedGeneration: summary.kind === "Unchanged" ? status.observedGeneration : generation,
-    ...(step.outcome.kind !== "Deferred" && {
-      lastHandledReconcileAt: resource.annotations[annotations.reconcileRequestedAt],
-    }),
-  };
-  const conditions = conditionsAfter({ resource, nowMs }, summary);
-  return withoutEmpty({ ...changed, ...handled, conditions });
+  const conditions = conditionsAfter(step.facts, summary);
+  return withoutEmpty({ ...changed, ...handledAfter(step, summary), conditions });
 }
 
 function summaryOf(step: AccessStep, ready: Summary): Summary {

@@ -6,6 +6,7 @@ import { ownPlan, type ProjectFacts } from "../../engine/kind.ts";
 import {
   commonSummary,
   conditionsAfter,
+  handledAfter,
   progressing,
   type Summary,
   unchanged,
@@ -21,8 +22,8 @@ import { type BranchPlan, type BranchStep, ownBranchId } from "./branch-types.ts
 
 /** Equal input gives equal status, so a resource at rest causes no write. */
 export function branchStatus(context: ProjectFacts, step: BranchStep): DatabaseBranchStatus {
-  const { resource, nowMs } = step.facts;
-  const { status, generation, annotations: given } = resource;
+  const { resource } = step.facts;
+  const { status } = resource;
   const summary = whileDeleting(
     resource,
     refusedForLimit(step) ?? commonSummary(step, branchWording) ?? ownSummary(step),
@@ -34,9 +35,8 @@ export function branchStatus(context: ProjectFacts, step: BranchStep): DatabaseB
     ...{ ...status, ...records },
     ...(seen && shownFields(seen)),
     operations: operationsAfter(step, records.ownership?.branchId),
-    observedGeneration: summary.kind === "Unchanged" ? status.observedGeneration : generation,
-    ...(step.outcome.kind !== "Deferred" && { lastHandledReconcileAt: given[annotations.reconcileRequestedAt] }),
-    conditions: conditionsAfter({ resource, nowMs }, summary),
+    ...handledAfter(step, summary),
+    conditions: conditionsAfter(step.facts, summary),
   });
   // The size changes all the time, and alone it is not worth a write.
   const quiet = withoutEmpty({ ...next, logicalSizeBytes: status.logicalSizeBytes });

@@ -1,11 +1,10 @@
 /** Computes the status of a resource from the result of one reconcile for it (`EndpointStep`). */
 import { pooledHostOf } from "../../domain/endpoint.ts";
 import { isSameStored } from "../../domain/same-stored.ts";
-import { withoutEmpty } from "../../engine/summary.ts";
+import { handledAfter, withoutEmpty } from "../../engine/summary.ts";
 import type { OperationLogStep } from "../../operations/reduce-operations.ts";
 import { type Acknowledged, acknowledgedIn } from "../../resource/bookkeeping.ts";
 import { conditionOf, isTrue } from "../../resource/conditions.ts";
-import { annotations } from "../../resource/names.ts";
 import type { ComputeEndpointSpec } from "../../resource/spec-schema.ts";
 import type { ComputeEndpointStatus } from "../../resource/status-schema.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
@@ -40,18 +39,11 @@ export function statusFor(step: EndpointStep, log: OperationLogStep): ComputeEnd
     ...records,
     ...{ operations, failedActions, usage: isSizeKept ? resource.status.usage : usage },
     bookkeeping: withoutEmpty({ ...bookkeeping, acknowledged: acknowledged && JSON.stringify(acknowledged) }),
-    observedGeneration: summary.kind === "Unchanged" ? resource.status.observedGeneration : resource.generation,
+    ...handledAfter(step, summary),
     ...(own && rulesOf(own).echo(own, step.outcome)),
-    lastHandledReconcileAt: handledReconcileAt(step),
     conditions: endpointConditions(step, summary, { failedActions, drafts: comparison.drafts }),
   };
   return keepQuietFields(withoutEmpty(status), resource.status, log);
-}
-
-/** A resource whose change waits for other changes has not been reconciled yet. */
-function handledReconcileAt({ facts, outcome }: EndpointStep): string | undefined {
-  const { status, annotations: given } = facts.resource;
-  return outcome.kind === "Deferred" ? status.lastHandledReconcileAt : given[annotations.reconcileRequestedAt];
 }
 
 const noEndpoint = {
