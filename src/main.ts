@@ -87,5 +87,5 @@ function buildProgram(): Command {
 
 refuseOldNode(process.versions.node);
 await buildProgram().parseAsync();
-// Everything is closed by now. A socket that is still open must not keep the process alive.
+// A connection that is still open must not keep the process alive.
 process.exit();

@@ -50,7 +50,6 @@ export class Cluster {
   }
 
   readonly clusterId = () => readClusterId(this.#connection);
-  readonly close = () => this.#connection.close();
 
   async get<Resource>({ kind, plural, parse }: ReadKind<Resource>, key: ResourceKey): Promise<Resource> {
     const what = `read ${kind} ${key.namespace === "" ? key.name : keyText(key)}`;
@@ -122,7 +121,6 @@ export function openService(env: Environment, userAgent: string) {
   const keys = new ApiKey({ clock: systemClock, read, againMs: Infinity, onChange: ignore, onKey: ignore });
   const observer = { requestEnded: ignore, throttled: ignore, locked: ignore };
   const client = createHttpClient({ baseUrl, clock: systemClock, observer, userAgent, proxy: settings });
-  const call = withOneKey(client.call, keys).call;
-  const controlPlane = { ...controlPlaneOf({ serviceUrl: client.serviceUrl, call }), close: client.close };
-  return { settings, controlPlane };
+  const { call } = withOneKey(client.call, keys);
+  return { settings, controlPlane: controlPlaneOf({ serviceUrl: client.serviceUrl, call }) };
 }

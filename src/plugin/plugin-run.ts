@@ -52,7 +52,7 @@ const powers = {
   suspend: [annotations.suspendRequestedAt, "lastHandledSuspendAt"],
 } as const;
 
-/** One command. Its caller must close it. */
+/** One command. Its connections stay open until the process ends, right after it. */
 export class PluginRun {
   exitCode: number = exitCodes.ok;
   readonly #io: Io;
@@ -69,10 +69,6 @@ export class PluginRun {
     this.#options = options;
     this.#cluster = new Cluster(options.kubeconfig ?? io.env.KUBECONFIG, options.context, userAgent);
     this.#namespace = options.namespace ?? this.#cluster.namespace;
-  }
-
-  async close(): Promise<void> {
-    await Promise.all([this.#cluster.close(), this.#opened?.controlPlane.close()]);
   }
 
   async why(names: readonly string[]): Promise<void> {

@@ -9,7 +9,7 @@ export async function runPlugin(args: readonly string[], io: Io, version: string
   const start = async (command: Command) => {
     refuseNamesBesideOptions(command);
     const run = new PluginRun(io, `kubectl-endpoints/${version}`, command.opts());
-    await run[command.name() as Name](command.args).finally(() => run.close());
+    await run[command.name() as Name](command.args);
     exitCode = run.exitCode;
   };
   try {
@@ -33,7 +33,7 @@ function refuseNamesBesideOptions(command: Command): void {
 const all = (value: string, before: readonly string[] = []) => [...before, value];
 
 /** Each command is a method of `PluginRun`. */
-type Name = Exclude<keyof PluginRun, "close" | "exitCode">;
+type Name = Exclude<keyof PluginRun, "exitCode">;
 
 function commandsOf({ stdout, stderr }: Io, start: (command: Command) => Promise<void>): Command {
   const program = new Command("kubectl-endpoints")
