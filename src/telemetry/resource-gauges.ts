@@ -2,7 +2,7 @@
 import { isInFlight, type OperationsAge } from "../domain/operation.ts";
 import { type ResourceKey, type SecretObserver, secretWriteCauses } from "../domain/resource-store.ts";
 import { type ComputeEndpoint, projectIdOf } from "../resource/compute-endpoint.ts";
-import { conditionOf, isTrue } from "../resource/conditions.ts";
+import { isTrue } from "../resource/conditions.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import type { DatabaseBranch } from "../resource/database-branch.ts";
 import type { StatusOperation } from "../resource/status-schema.ts";
@@ -48,9 +48,9 @@ export function registerResourceGauges(
     ],
     compute_endpoint_operation_failed: [
       failed,
-      ({ key, status }) => {
+      ({ key, status: { failedActions = [] } }) => {
         // Beyond the limit, several actions have the same label `other`. The set keeps one series for them.
-        const actions = new Set(failedActionsOf(status).map((action) => boundAction(key.namespace, action)));
+        const actions = new Set(failedActions.map(({ action }) => boundAction(key.namespace, action)));
         return [...actions].map((action) => [{ ...keyLabels(key), action }, 1]);
       },
     ],
@@ -115,14 +115,6 @@ function infoLabels(resource: ComputeEndpoint): Labels {
     endpoint_id: resource.status.ownership?.endpointId ?? "",
     type: spec?.type ?? "",
   };
-}
-
-/** The condition decides, because a person can acknowledge a failure. `unknown`: status names no action. */
-function failedActionsOf({ conditions, failedActions = [] }: ComputeEndpoint["status"]): readonly string[] {
-  if (conditionOf(conditions, "LastOperationSucceeded")?.status !== "False") {
-    return [];
-  }
-  return failedActions.length > 0 ? failedActions.map(({ action }) => action) : ["unknown"];
 }
 
 function inFlightOf({ status }: ComputeEndpoint): readonly StatusOperation[] {

@@ -88,8 +88,7 @@ test("usage of a resource → shown after a read, never lower, and gone with the
 describe("gauges of resources", () => {
   test("several failed actions beyond the bound → one series for them all, not one twice", async () => {
     const failedActions = ["x", "y"].map((letter) => ({ action: letter.repeat(65), operationId: "o", time: "" }));
-    const conditions = [condition("LastOperationSucceeded", "False")];
-    const { series } = metricsOf({ resources: () => [resource("orders", { conditions, failedActions })] });
+    const { series } = metricsOf({ resources: () => [resource("orders", { failedActions })] });
     expect(await series("compute_endpoint_operation_failed")).toEqual([
       'compute_endpoint_operation_failed{namespace="shop",name="orders",action="other"} 1',
     ]);
@@ -112,16 +111,6 @@ describe("gauges of resources", () => {
     expect(await series("compute_endpoint_operations_in_flight")).toEqual([
       'compute_endpoint_operations_in_flight{action="start_compute"} 0',
     ]);
-  });
-
-  const unnamed = 'compute_endpoint_operation_failed{namespace="shop",name="orders",action="unknown"} 1';
-  test.each([
-    ["a failure that was acknowledged → none", "True", [{ action: "start_compute", operationId: "o", time: "" }], []],
-    ["a failed condition without a remembered action → one, so that an alert fires", "False", undefined, [unnamed]],
-  ])("series of %s", async (_, status, failedActions, want) => {
-    const conditions = [condition("LastOperationSucceeded", status)];
-    const { series } = metricsOf({ resources: () => [resource("orders", { conditions, failedActions })] });
-    expect(await series("compute_endpoint_operation_failed")).toEqual(want);
   });
 
   test("a spec that cannot be read, no status, a broken time → the scrape still answers", async () => {
