@@ -1,3 +1,4 @@
+import { isInFlight } from "../domain/operation.ts";
 import { keyText, type ResourceKey } from "../domain/resource-store.ts";
 import { conditionOf, isTrue } from "../resource/conditions.ts";
 import type { ComputeEndpointStatus, Condition } from "../resource/status-schema.ts";
@@ -28,7 +29,7 @@ export interface Explained {
 
 /** Explains a resource from its status alone. Pure. */
 export function explained({ key, deletionTimestamp, status }: Explained) {
-  const operations = (status.operations ?? []).filter(({ durationMilliseconds }) => durationMilliseconds === undefined);
+  const operations = (status.operations ?? []).filter(isInFlight);
   const inFlight = operations.map((operation) => `${operation.action} (${operation.status})`);
   const decisive = decisiveOf(status) ?? notObserved;
   const { reason, message, lastTransitionTime: since } = decisive;
