@@ -26,7 +26,15 @@ export class MetricsRegistry extends Registry {
 
   /** At each scrape, so that an object that is gone leaves no series. @param series must not throw */
   computed(name: string, help: string, series: () => Iterable<Series>): void {
-    this.registerMetric(new Computed({ name, help, series }));
+    const gauge = new Gauge({ name, help, registers: [this] });
+    const empty = gauge.get.bind(gauge);
+    // prom-client's types declare a number for `type`, but its code uses this text.
+    const type = (name.endsWith("_total") ? "counter" : "gauge") as never;
+    // The gauge stores nothing, because prom-client would hash and copy thousands of series.
+    gauge.get = async () => {
+      const values = Array.from(series(), ([labels, value]) => ({ labels, value }));
+      return { ...(await empty()), type, values };
+    };
   }
 
   /** Metrics of objects of one kind: each object gives series to each of them. */
@@ -47,30 +55,6 @@ export class MetricsRegistry extends Registry {
         return value === undefined ? [] : [[labels, value]];
       });
     }
-  }
-}
-
-interface ComputedMetric {
-  readonly name: string;
-  readonly help: string;
-  readonly series: () => Iterable<Series>;
-}
-
-/** It stores nothing, because prom-client would hash and copy thousands of series. */
-class Computed extends Gauge {
-  readonly #metric: ComputedMetric;
-
-  constructor(metric: ComputedMetric) {
-    super({ name: metric.name, help: metric.help, registers: [] });
-    this.#metric = metric;
-  }
-
-  override async get() {
-    const { name, series } = this.#metric;
-    const values = Array.from(series(), ([labels, value]) => ({ labels, value }));
-    // prom-client's types declare a number for `type`, but its code uses this text.
-    const type = (name.endsWith("_total") ? "counter" : "gauge") as never;
-    return { ...(await super.get()), type, values };
   }
 }
 
