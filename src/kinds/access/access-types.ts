@@ -19,19 +19,17 @@ import type { AccessObject, DatabaseAccessSpec, DatabaseAccessStatus } from "../
 
 export type FindEndpoint = (key: ResourceKey) => ComputeEndpoint | undefined;
 
-export interface ConnectionHosts {
-  readonly host: string;
-  /** `undefined`: the control plane's host names do not show it. */
-  readonly pooledHost: string | undefined;
-  /** The host names of read replicas for direct connections, sorted. */
-  readonly readHosts: readonly string[];
-}
-
 export interface BoundEndpoint {
   readonly projectId: string;
   readonly branchId: string;
   readonly endpointId: string;
-  readonly hosts: ConnectionHosts;
+  readonly hosts: {
+    readonly host: string;
+    /** `undefined`: the control plane's host names do not show it. */
+    readonly pooledHost: string | undefined;
+    /** The host names of read replicas for direct connections, sorted. */
+    readonly readHosts: readonly string[];
+  };
   /** Names the copy of the parent's data that the branch of a DatabaseBranch holds. @default no DatabaseBranch made it */
   readonly copy?: string | undefined;
 }
