@@ -101,22 +101,16 @@ export function comparedMark({ operations }: ProjectReads, endpoint: BoundEndpoi
 }
 
 /** The checks in their order. The first one that returns a plan decides. If none does, the resource is settled. */
-const checks: readonly ((observation: AccessObservation) => Plan | undefined)[] = [
-  planSecretAccess,
-  planRole,
-  planDatabase,
-  planConfiguration,
-  planRotation,
-  planPassword,
-  planSecret,
-];
-
 export function planAccess(observation: AccessObservation): Plan {
-  for (const check of checks) {
-    const plan = check(observation);
-    if (plan !== undefined) return plan;
-  }
-  return { kind: "Settled" };
+  return (
+    planSecretAccess(observation) ??
+    planRole(observation) ??
+    planDatabase(observation) ??
+    planConfiguration(observation) ??
+    planRotation(observation) ??
+    planPassword(observation) ??
+    planSecret(observation) ?? { kind: "Settled" }
+  );
 }
 
 /** Without its Secret, a resource gets neither role nor database. */
