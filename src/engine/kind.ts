@@ -153,8 +153,6 @@ export interface ProjectFacts {
   readonly monotonicMs: number;
   readonly grantOf: GrantOf;
   readonly problem: PlaneProblem | undefined;
-  /** Answers that no status holds yet, by the uid of their resource. */
-  readonly answerOf: (uid: string) => unknown;
 }
 
 export type ReleaseCause = "Gone" | "Retained" | "NeverCreated" | "ProjectGone" | "Observed";

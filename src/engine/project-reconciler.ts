@@ -257,11 +257,9 @@ export function factsOf(
   { unit, key }: ProjectOfUnit,
 ): ProjectFacts {
   const { projectId } = parseProjectKey(key);
-  const { id: planeId, identity, projects, grantOf, problem } = unit;
+  const { id: planeId, identity, grantOf, problem } = unit;
   const times = { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs() };
-  const memory = projects.of(projectId);
-  const answerOf = (uid: string) => memory.resources.get(uid)?.memory.posts?.answer;
-  return { ...times, key, planeId, projectId, identity, policy, grantOf, problem, answerOf };
+  return { ...times, key, planeId, projectId, identity, policy, grantOf, problem };
 }
 
 /**

@@ -14,8 +14,8 @@ export interface Claim {
   readonly uid: string;
   readonly creationTimestamp: string;
   /**
-   * The id of the endpoint that the resource's records, or an answer not yet stored, name. `undefined`: there is none,
-   * or the record was copied from another resource or cluster.
+   * The id of the endpoint that the resource's record names. `undefined`: there is none, or the record was copied from
+   * another resource or cluster.
    */
   readonly ownedEndpointId: string | undefined;
   /** The intent of the resource, if it was made for this resource: the create has no result yet. */
@@ -88,20 +88,14 @@ export class ProjectClaims {
 /**
  * Returns the claim of a resource. A record that was made for another uid or in another cluster claims nothing. A
  * record that cannot be parsed still claims the endpoint that it names.
- * @param answeredEndpointId the endpoint that an answered create made and that status does not name yet
  */
-export function claimOf(
-  resource: ComputeEndpoint,
-  identity: Identity,
-  answeredEndpointId: string | undefined = undefined,
-  place: BranchPlace = byId,
-): Claim {
+export function claimOf(resource: ComputeEndpoint, identity: Identity, place: BranchPlace = byId): Claim {
   const { createIntent } = resource.status;
   return {
     key: resource.key,
     uid: resource.uid,
     creationTimestamp: resource.creationTimestamp,
-    ownedEndpointId: recordedEndpointId(resource, identity) ?? answeredEndpointId,
+    ownedEndpointId: recordedEndpointId(resource, identity),
     intent: isIntentOf(resource, createIntent, identity) ? createIntent : undefined,
     wish: wishOf(resource, place),
   };

@@ -118,11 +118,10 @@ export class EndpointsInProject implements KindInProject<EndpointTypes> {
   }
 
   #projectClaims(): ProjectClaims {
-    const { identity, planeId, answerOf } = this.#project;
+    const { identity, planeId } = this.#project;
     this.#claims ??= new ProjectClaims(
       this.#named.map((resource) => {
-        const answer = answerOf(resource.uid) as EndpointAnswer | undefined;
-        const claim = claimOf(resource, identity, answer?.endpoint?.id, this.#placeOf(resource));
+        const claim = claimOf(resource, identity, this.#placeOf(resource));
         // Of another control plane only what it owns or may have made counts.
         return planeOf(resource) === planeId ? claim : { ...claim, wish: undefined };
       }),

@@ -88,7 +88,7 @@ export interface ContextGiven extends Partial<AccessContext> {
 export function context({ accesses, endpoints = [], stored = {}, ...more }: ContextGiven = {}): AccessContext {
   return {
     ...{ key: projectId, planeId: "", projectId, identity, policy, nowMs, monotonicMs: 5_000_000 },
-    ...{ grantOf: () => fullGrant, problem: undefined, answerOf: () => undefined, store: accessStore(accesses) },
+    ...{ grantOf: () => fullGrant, problem: undefined, store: accessStore(accesses) },
     findEndpoint: (key) => endpoints.find((each) => keyText(each.key) === keyText(key)),
     endpointsOf: () => endpoints,
     findBranch: () => undefined,

@@ -299,7 +299,7 @@ export function planFor(given: Observation, problem?: PlaneProblem): Plan {
   const { nowMs: now, policy: used, identity: ours, grant } = given;
   const facts = { key: project, planeId: "", projectId: project, identity: ours, policy: used, problem };
   const times = { nowMs: now, monotonicMs: given.monotonicMs };
-  const scope = kind.begin({ ...facts, ...times, grantOf: () => grant, answerOf: () => undefined });
+  const scope = kind.begin({ ...facts, ...times, grantOf: () => grant });
   return planStanding(scope, given, { finalizer, problem }) ?? planAnswered(given) ?? planFromSnapshot(given);
 }
 

@@ -301,7 +301,7 @@ it.each<[string, string | undefined, Observation]>([
 
 const projectFacts = ({ policy, grant }: Observation) => ({
   ...{ key: project, planeId: "", projectId: project, identity, policy, problem: undefined },
-  ...{ nowMs, monotonicMs, grantOf: () => grant, answerOf: () => undefined },
+  ...{ nowMs, monotonicMs, grantOf: () => grant },
 });
 
 it.each([
