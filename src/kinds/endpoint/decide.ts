@@ -63,15 +63,10 @@ export function decideEndpoint(facts: EndpointFacts, reads: Reads<EndpointTypes>
 
 /** Plans to store the answer to a create that no status holds yet. `undefined`: there is none. */
 export function planAnswered(facts: EndpointFacts): Plan | undefined {
-  const { endpoint, hash } = facts.memory.posts?.answer ?? {};
+  const { endpoint } = facts.memory.posts?.answer ?? {};
   return endpoint === undefined || facts.resource.status.ownership !== undefined
     ? undefined
-    : {
-        kind: "RecordOwnership",
-        ownership: ownershipOf(facts, endpoint, "Created"),
-        endpoint,
-        acknowledgedHash: hash,
-      };
+    : { kind: "RecordOwnership", ownership: ownershipOf(facts, endpoint, "Created"), endpoint };
 }
 
 export function planFromSnapshot(observation: Observation): Plan {

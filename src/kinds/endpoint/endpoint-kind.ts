@@ -224,7 +224,7 @@ async function sendEndpointChange({ plan, facts }: EndpointStep, to: ControlPlan
   const projectId = workProjectOf(facts.resource);
   switch (plan?.kind) {
     case "CreateEndpoint":
-      return { ...(await to.createEndpoint(projectId, plan.creation)), hash: plan.hash };
+      return await to.createEndpoint(projectId, plan.creation);
     case "UpdateEndpoint":
       return await to.updateEndpoint(projectId, plan.endpointId, plan.changes);
     case "ChangePower":

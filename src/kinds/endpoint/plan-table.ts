@@ -108,7 +108,7 @@ const table: { readonly [Kind in EndpointPlan["kind"]]: PlanRules<PlanOf<Kind>> 
             `This resource now owns endpoint ${ownership.endpointId}. The operator compares it with spec.`,
           ),
     records: ({ ownership }) => ({ ownership, createIntent: undefined }),
-    request: ({ acknowledgedHash: hash }) => (hash === undefined ? { kind: "Forgotten" } : { kind: "Accepted", hash }),
+    request: () => ({ kind: "Forgotten" }),
     shownEndpoint: ({ endpoint }) => endpoint,
   },
   ForgetEndpoint: {
@@ -211,8 +211,5 @@ export function answeredOperations({ outcome, plan, facts }: EndpointStep): read
   if (outcome.kind === "Accepted") {
     return outcome.answer.operations;
   }
-  const own = endpointPlan(plan);
-  return own !== undefined && rulesOf(own).request(own, outcome).kind === "Accepted"
-    ? (facts.memory.posts?.answer?.operations ?? [])
-    : [];
+  return plan?.kind === "RecordOwnership" ? (facts.memory.posts?.answer?.operations ?? []) : [];
 }

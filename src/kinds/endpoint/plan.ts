@@ -26,8 +26,6 @@ export interface EndpointTypes {
 export interface EndpointAnswer {
   readonly endpoint: ObservedEndpoint | undefined;
   readonly operations: readonly Operation[];
-  /** The hash of the managed fields that a create sent. @default no create */
-  readonly hash?: string;
 }
 
 export type EndpointFacts = Facts<EndpointTypes>;
@@ -79,13 +77,7 @@ export type EndpointPlan =
       readonly hash: string;
     }
   | { readonly kind: "CloseIntent"; readonly intent: CreateIntent; readonly cause: "NothingCreated" | "Abandoned" }
-  | {
-      readonly kind: "RecordOwnership";
-      readonly ownership: Ownership;
-      readonly endpoint: ObservedEndpoint;
-      /** The hash of the fields that our own create sent. `undefined`: the record comes from no answer. */
-      readonly acknowledgedHash: string | undefined;
-    }
+  | { readonly kind: "RecordOwnership"; readonly ownership: Ownership; readonly endpoint: ObservedEndpoint }
   | { readonly kind: "ForgetEndpoint"; readonly endpointId: string }
   /** Only shows the endpoint. `ignored`: what spec and annotations ask for in vain. */
   | { readonly kind: "Observe"; readonly endpoint: ObservedEndpoint; readonly ignored: readonly string[] }
@@ -149,15 +141,9 @@ export function recordOwnership(
   endpoint: ObservedEndpoint,
   origin: Ownership["origin"],
 ): Plan {
-  const { id: endpointId } = endpoint;
-  return remoteStateOf(observation.project, endpointId).kind !== "Present"
-    ? lookAt(endpointId)
-    : {
-        kind: "RecordOwnership",
-        ownership: ownershipOf(observation, endpoint, origin),
-        endpoint,
-        acknowledgedHash: undefined,
-      };
+  return remoteStateOf(observation.project, endpoint.id).kind === "Present"
+    ? { kind: "RecordOwnership", ownership: ownershipOf(observation, endpoint, origin), endpoint }
+    : lookAt(endpoint.id);
 }
 
 export function rulingIn(plan: EndpointPlan | undefined): Ruling | undefined {
