@@ -84,7 +84,6 @@ export class ResourceReconcile<T extends KindTypes> extends Decision<T> {
       const current = await this.kind.store.current(this.resource.key);
       if (current?.uid !== this.resource.uid) {
         this.#isDone = true;
-        this.memory.dueAtMs = this.#nowMs + goneAgainMs;
         return;
       }
       this.#take(current);
@@ -208,7 +207,6 @@ export class ResourceReconcile<T extends KindTypes> extends Decision<T> {
     if (shape === "RemoveFinalizer" && outcome.kind === "NothingSent") {
       await release(this, step);
       this.#isDone = true;
-      this.#projectMemory.resources.delete(this.resource.uid);
     } else if (shape === "Idle" && outcome.kind === "NothingSent" && projectReads === undefined) {
       this.#rest(step);
     } else if (outcome.kind !== "Deferred" || this.isDue) {
@@ -326,9 +324,6 @@ export class ResourceReconcile<T extends KindTypes> extends Decision<T> {
     }
   }
 }
-
-/** Until the watch reports that a resource is gone, the operator checks again at this interval, in milliseconds. */
-const goneAgainMs = 1_000;
 
 /**
  * If a note in status is new to this process, an earlier process may have sent its request. An answer is forgotten when

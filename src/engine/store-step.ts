@@ -116,8 +116,5 @@ export async function release<T extends KindTypes>(target: Target<T>, step: Step
   const news = cause === "ProjectGone" ? [projectGone(target.project, resource)] : scope.eventsOf?.(step, undefined);
   for (const event of news ?? []) context.events.record(resource, event);
   await kind.store.removeFinalizer(current);
-  if (kind.store.get(resource.key) === undefined) {
-    context.metrics.forgetResource(resource.key);
-  }
   context.logger.info({ ...resourceFields(resource), cause }, "finalizer removed");
 }
