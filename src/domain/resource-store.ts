@@ -23,7 +23,7 @@ export interface StoredIdentity {
  */
 export interface ResourceStore<Resource extends StoredIdentity, Status> {
   get(key: ResourceKey): Resource | undefined;
-  /** From the API server if our last write had no answer or a conflict, else from the cache. @throws KubernetesError */
+  /** From the API server if our last write failed, else from the cache. @throws KubernetesError */
   current(key: ResourceKey): Promise<Resource | undefined>;
   /** The indexes of a ComputeEndpoint: the projects in its spec or its records, and the ids of its control planes. */
   withIndex(index: string): readonly Resource[];

@@ -1,10 +1,5 @@
 import { type LeaderFence, LeaderFenceError } from "../../domain/leader-fence.ts";
-import {
-  KubernetesError,
-  type KubernetesReason,
-  type ResourceKey,
-  type ResourceStore,
-} from "../../domain/resource-store.ts";
+import type { ResourceKey, ResourceStore } from "../../domain/resource-store.ts";
 import { isSameStored } from "../../domain/same-stored.ts";
 import type { KubernetesConnection } from "../http/connection.ts";
 import { mergePatch, metadataOf, objectPath, readObject, writeObject, writeQuery } from "../http/objects.ts";
@@ -109,9 +104,7 @@ export class KindStore<Resource extends StoredResource<Status>, Status extends o
         ...mergePatch({ ...changes }, resource),
       });
     } catch (error) {
-      if (error instanceof KubernetesError ? reasonsOfDoubt.has(error.reason) : !(error instanceof LeaderFenceError)) {
-        this.#doubtful.add(this.#nameOf(key));
-      }
+      if (!(error instanceof LeaderFenceError)) this.#doubtful.add(this.#nameOf(key));
       throw error;
     }
   }
@@ -131,15 +124,6 @@ export class KindStore<Resource extends StoredResource<Status>, Status extends o
     return `${this.#options.kind.kind} ${namespace}/${name}`;
   }
 }
-
-/** After these failures the cache may be wrong: the write may have been stored, or the cache is known to be old. */
-const reasonsOfDoubt: ReadonlySet<KubernetesReason> = new Set([
-  "TimedOut",
-  "Unavailable",
-  "UnreadableAnswer",
-  "NotServed",
-  "Conflict",
-]);
 
 /** Whether the last finalizer is gone. The API server then deletes the object, and answers with its last form. */
 function isLastFinalizerGone(answer: unknown): boolean {
