@@ -31,16 +31,13 @@ export interface Claim {
 export class ProjectClaims {
   readonly #claims: readonly Claim[];
   readonly #identity: Identity;
-  readonly #byOwnedId: ReadonlyMap<string, readonly Claim[]>;
+  readonly #byOwnedId: ReadonlyMap<string | undefined, readonly Claim[]>;
   #byToken: ReadonlyMap<string, Claim> | undefined;
 
   constructor(claims: readonly Claim[], identity: Identity) {
     this.#claims = claims;
     this.#identity = identity;
-    this.#byOwnedId = Map.groupBy(
-      claims.filter(({ ownedEndpointId }) => ownedEndpointId !== undefined),
-      ({ ownedEndpointId }) => ownedEndpointId ?? "",
-    );
+    this.#byOwnedId = Map.groupBy(claims, ({ ownedEndpointId }) => ownedEndpointId);
   }
 
   ownerOf(endpointId: string, selfUid: string): Claim | undefined {

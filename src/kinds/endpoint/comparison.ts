@@ -26,7 +26,7 @@ export function comparisonOf(step: EndpointStep, summary: Summary, wanted: Sched
   const pendingChange = pendingAfter(step);
   const nextMs = wanted === undefined ? Infinity : nextScheduleMs(wanted.spec, step.facts.nowMs);
   const approval = given[annotations.approveChange];
-  const isApprovalUsed = isCarriedOut(step) && approval === rulingIn(endpointPlan(step.plan))?.change?.hash;
+  const isApprovalUsed = isCarriedOut(step) && approval === rulingIn(step.plan)?.change?.hash;
   const fields: Partial<ComputeEndpointStatus> = {
     drift: compared?.drift ?? status.drift,
     pendingChange,
@@ -71,14 +71,14 @@ function pendingAfter(step: EndpointStep): PendingChange | undefined {
 
 /** Whether the control plane has accepted the last field of the change. */
 function isCarriedOut({ plan, outcome }: EndpointStep): boolean {
-  const { wait, change } = rulingIn(endpointPlan(plan)) ?? {};
+  const { wait, change } = rulingIn(plan) ?? {};
   return outcome.kind === "Accepted" && wait === undefined && change?.fields.length === 1;
 }
 
 /** Absent while the operator cannot say whether anything still waits: Stalled, paused, or without answers. */
 function pendingDraft(step: EndpointStep, summary: Summary, pendingChange?: PendingChange): ConditionDraft | undefined {
   const type = "ChangePending";
-  const ruling = rulingIn(endpointPlan(step.plan));
+  const ruling = rulingIn(step.plan);
   const isAtWork = summary.kind === "Progressing" && serving.includes(summary.reason);
   if (!(summary.kind === "Ready" || isAtWork) || pendingChange === undefined) {
     return undefined;

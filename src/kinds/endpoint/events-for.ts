@@ -34,7 +34,7 @@ function waitEvents({ facts, plan, outcome }: EndpointStep, next: ComputeEndpoin
     const note = `The wait of ${before.fields.map(({ field }) => field).join(" and ")} is over.`;
     return [normal(outcome.kind === "Accepted" ? "ChangeSent" : "ChangeWithdrawn", "Update", note)];
   }
-  const { wait } = rulingIn(endpointPlan(plan)) ?? {};
+  const { wait } = rulingIn(plan) ?? {};
   const known = conditionOf(conditions, "ChangePending");
   if (wait === undefined || after === undefined) {
     return [];

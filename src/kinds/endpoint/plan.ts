@@ -146,7 +146,7 @@ export function recordOwnership(
     : lookAt(endpoint.id);
 }
 
-export function rulingIn(plan: EndpointPlan | undefined): Ruling | undefined {
+export function rulingIn(plan: Plan | undefined): Ruling | undefined {
   return plan && "ruling" in plan ? plan.ruling : undefined;
 }
 

@@ -154,7 +154,7 @@ function matched(step: EndpointStep, spec: ComputeEndpointSpec | undefined): Ack
   if (spec === undefined || endpoint === undefined) {
     return previous;
   }
-  const { held = [] } = rulingIn(endpointPlan(step.plan)) ?? {};
+  const { held = [] } = rulingIn(step.plan) ?? {};
   const { differing } = diffEndpoint(spec, endpoint);
   if (differing.length > 0) {
     const isSent = differing.some(({ field }) => !held.includes(`spec.${field}`));
