@@ -3,9 +3,8 @@ import { keyText, type ResourceKey } from "../domain/resource-store.ts";
 import { largestLagMs, totalsAt } from "../operations/usage.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { isTrue } from "../resource/conditions.ts";
-import type { ControlPlaneRef } from "../resource/control-plane-resource.ts";
 import { group, kind, version } from "../resource/names.ts";
-import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
+import type { ComputeEndpointSpec, ControlPlaneRef } from "../resource/spec-schema.ts";
 import type { StatusOperation } from "../resource/status-schema.ts";
 
 /** @param fields of each column: the member of a row that it shows */

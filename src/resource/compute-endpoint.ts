@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { keyText, type ResourceKey } from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";
-import { type ControlPlaneRef, planeIdOf, planeIndex, projectKey, unreadablePlane } from "./control-plane-resource.ts";
+import { planeIdOf, planeIndex, projectKey } from "./control-plane-resource.ts";
 import { kind } from "./names.ts";
-import { type ComputeEndpointSpec, specSchema } from "./spec-schema.ts";
+import { type ComputeEndpointSpec, readableRef, specSchema } from "./spec-schema.ts";
 import { type ComputeEndpointStatus, statusSchema } from "./status-schema.ts";
 import {
   fieldsOf,
@@ -16,10 +16,7 @@ import {
 
 export type ParsedSpec =
   | Extract<ParsedAs<ComputeEndpointSpec>, { kind: "Valid" }>
-  | (Extract<ParsedAs<ComputeEndpointSpec>, { kind: "Invalid" }> &
-      Partial<z.output<typeof deletionFieldsSchema>> & {
-        readonly controlPlaneRef: ControlPlaneRef | "Unreadable" | undefined;
-      });
+  | (Extract<ParsedAs<ComputeEndpointSpec>, { kind: "Invalid" }> & Partial<z.output<typeof deletionFieldsSchema>>);
 
 export interface ComputeEndpoint extends StoredObject {
   readonly spec: ParsedSpec;
@@ -31,7 +28,8 @@ export interface ComputeEndpoint extends StoredObject {
 }
 
 const { projectId, branchRef, deletionPolicy, management } = specSchema.shape;
-const deletionFieldsSchema = z.object({ projectId, branchRef, deletionPolicy, management });
+const readable = { projectId, branchRef, deletionPolicy, management, controlPlaneRef: readableRef };
+const deletionFieldsSchema = z.object(readable);
 const parseStored = storedObjectParser(kind);
 
 /**
@@ -72,8 +70,7 @@ export function workProjectOf(resource: ComputeEndpoint): string {
 
 /** Returns the id of the control plane that a resource names, even if the rest of its spec is invalid. */
 export function planeOf(resource: ComputeEndpoint): string {
-  const ref = deletionFieldsOf(resource).controlPlaneRef;
-  return ref === "Unreadable" ? unreadablePlane : planeIdOf(ref, resource.key.namespace);
+  return planeIdOf(deletionFieldsOf(resource).controlPlaneRef, resource.key.namespace);
 }
 
 export function workKeyOf(resource: ComputeEndpoint): string {
@@ -115,18 +112,7 @@ export function branchIndex(key: ResourceKey): string {
 
 function parseSpec(spec: unknown): ParsedSpec {
   const parsed = parseSpecAs(specSchema, spec);
-  if (parsed.kind === "Valid") {
-    return parsed;
-  }
-  const fields = fieldsOf(spec);
-  const readable = readableFields(deletionFieldsSchema, fields);
-  return { ...parsed, ...readable, controlPlaneRef: readableRef(fields.controlPlaneRef) };
-}
-
-/** An unreadable reference must not count as absent: an absent one means the control plane of the settings. */
-function readableRef(ref: unknown): ControlPlaneRef | "Unreadable" | undefined {
-  const parsed = specSchema.shape.controlPlaneRef.safeParse(ref);
-  return parsed.success ? parsed.data : "Unreadable";
+  return parsed.kind === "Valid" ? parsed : { ...parsed, ...readableFields(deletionFieldsSchema, fieldsOf(spec)) };
 }
 
 /** The members of status that decide which endpoint the operator may change. */

@@ -8,6 +8,7 @@ import {
   controlPlaneStatusSchema,
 } from "./control-plane-schema.ts";
 import { clusterControlPlaneNames, controlPlaneNames } from "./names.ts";
+import type { ControlPlaneRef } from "./spec-schema.ts";
 import { type ParsedAs, parseSpecAs, type StoredObject, storedObjectParser } from "./stored-object.ts";
 
 export interface PlaneResource extends StoredObject {
@@ -66,14 +67,6 @@ export function namespaceOfPlane(planeId: string): string | undefined {
  */
 
 export const settingsPlane = "";
-
-/** The id for a reference that cannot be parsed: a ClusterControlPlane without a name, which cannot exist. */
-export const unreadablePlane = "ClusterControlPlane/";
-
-export interface ControlPlaneRef {
-  readonly kind: "ControlPlane" | "ClusterControlPlane";
-  readonly name: string;
-}
 
 /** Returns the id of the control plane that a resource names. A ControlPlane is always in its own namespace. */
 export function planeIdOf(ref: ControlPlaneRef | undefined, namespace: string): string {

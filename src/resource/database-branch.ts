@@ -1,5 +1,5 @@
 import { noProject } from "./compute-endpoint.ts";
-import { planeIdOf, planeIndex, projectKey, unreadablePlane } from "./control-plane-resource.ts";
+import { planeIdOf, planeIndex, projectKey } from "./control-plane-resource.ts";
 import {
   type DatabaseBranchSpec,
   type DatabaseBranchStatus,
@@ -7,6 +7,7 @@ import {
   databaseBranchStatusSchema,
 } from "./database-branch-schema.ts";
 import { databaseBranchNames } from "./names.ts";
+import { readableRef } from "./spec-schema.ts";
 import {
   fieldsOf,
   type ParsedAs,
@@ -25,20 +26,19 @@ export interface DatabaseBranch extends StoredObject {
 }
 
 const parseStored = storedObjectParser(databaseBranchNames.kind);
-const { projectId, controlPlaneRef, deletionPolicy } = databaseBranchSpecSchema.shape;
+const { projectId, deletionPolicy } = databaseBranchSpecSchema.shape;
 
 /** A spec or status that does not fit is part of the result. @throws ZodError when kind or metadata do not fit */
 export function parseDatabaseBranch(stored: unknown): DatabaseBranch {
   const { object, spec, status } = parseStored(stored);
   const asked = fieldsOf(spec);
-  const ref = controlPlaneRef.safeParse(asked.controlPlaneRef);
   return {
     ...object,
     kind: databaseBranchNames.kind,
     spec: parseSpecAs(databaseBranchSpecSchema, spec),
     status: readableFields(databaseBranchStatusSchema, fieldsOf(status)),
     place: {
-      planeId: ref.success ? planeIdOf(ref.data, object.key.namespace) : unreadablePlane,
+      planeId: planeIdOf(readableRef.parse(asked.controlPlaneRef), object.key.namespace),
       projectId: projectId.safeParse(asked.projectId).data ?? noProject,
       isRetained: deletionPolicy.safeParse(asked.deletionPolicy).data === "Retain",
     },

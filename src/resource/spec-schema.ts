@@ -163,6 +163,14 @@ export const controlPlaneRef = z
   })
   .describe("The control plane that has the project. Absent: the one of the operator's settings. Cannot be changed.");
 
+export type ControlPlaneRef = z.output<typeof controlPlaneRef>;
+
+/**
+ * Of a spec that is not valid. An unreadable reference must not count as absent: an absent one means the control plane of
+ * the settings. It becomes a ClusterControlPlane without a name, which cannot exist.
+ */
+export const readableRef = controlPlaneRef.optional().catch({ kind: "ClusterControlPlane", name: "" });
+
 const controlPlaneText = "has(%.controlPlaneRef) ? %.controlPlaneRef.kind + '/' + %.controlPlaneRef.name : ''";
 
 /** A window or a schedule: a time that repeats. */

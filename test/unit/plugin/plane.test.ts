@@ -5,8 +5,9 @@ import type { GrantMode } from "../../../src/planes/grants.ts";
 import type { ReadKind } from "../../../src/plugin/cluster.ts";
 import { problemOf, type ReadPlane, readGrants, readPlane, requireUrl } from "../../../src/plugin/plane.ts";
 import { type ComputeEndpoint, parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
-import { parseClusterControlPlane, unreadablePlane } from "../../../src/resource/control-plane-resource.ts";
+import { parseClusterControlPlane, planeIdOf } from "../../../src/resource/control-plane-resource.ts";
 import { grantAnnotation } from "../../../src/resource/names.ts";
+import { readableRef } from "../../../src/resource/spec-schema.ts";
 import { everyPlaneReason, planeSaying, planeWaits, resourceSaying } from "../../support/status-saying.ts";
 import { policy } from "../kinds/endpoint/builders.ts";
 
@@ -57,7 +58,7 @@ describe("the control plane of a resource", () => {
     ["that of the settings", "", "NotFound", undefined],
     ["one that does not exist", id, "NotFound", "There is no ClusterControlPlane analytics"],
     ["one that the user may not read", id, "Forbidden", undefined],
-    ["an unreadable reference", unreadablePlane, "NotFound", "There is no ClusterControlPlane"],
+    ["an unreadable reference", planeIdOf(readableRef.parse(7), "shop"), "NotFound", "There is no ClusterControlPlane"],
   ])("%s → the problem that the operator reports, if the user can see it", async (_name, planeId, refusal, problem) => {
     const plane = await readPlane({ get: async () => Promise.reject(new KubernetesError(refusal, "no")) }, planeId);
     expect(problemOf(plane)?.message ?? "").toContain(problem ?? "");
