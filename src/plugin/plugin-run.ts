@@ -3,7 +3,7 @@ import { setTimeout } from "node:timers/promises";
 import { stringify } from "yaml";
 import type { ObservedBranch } from "../domain/branch.ts";
 import { keyText, type ResourceKey } from "../domain/resource-store.ts";
-import { tokenOf } from "../kinds/branch/branch-types.ts";
+import { ownerAnnotation } from "../kinds/branch/branch-types.ts";
 import {
   computeEndpointKind,
   databaseAccessKind,
@@ -131,7 +131,7 @@ export class PluginRun {
     if (clusterId === undefined) return [];
     const known = new Set(resources.map(({ uid }) => ownershipToken(clusterId, uid)));
     const isOrphan = (branch: ObservedBranch) => {
-      const token = tokenOf(branch);
+      const token = branch.annotation[ownerAnnotation];
       return token !== undefined && isTokenOfCluster(token, clusterId) && !known.has(token);
     };
     const orphansOf = async (projectId: string) => {

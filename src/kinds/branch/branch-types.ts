@@ -4,7 +4,7 @@ import type { Operation } from "../../domain/operation.ts";
 import type { Facts, PlanOf, Step } from "../../engine/kind.ts";
 import type { DatabaseBranch } from "../../resource/database-branch.ts";
 import type { BranchIntent, DatabaseBranchStatus, ResetIntent } from "../../resource/database-branch-schema.ts";
-import { ownershipToken, tokenIn } from "../../resource/identity.ts";
+import { ownershipToken } from "../../resource/identity.ts";
 import { group } from "../../resource/names.ts";
 
 export type BranchPlan =
@@ -58,13 +58,8 @@ export interface BranchObservation extends BranchFacts {
   readonly own: ListedBranches;
 }
 
-/** The text of a branch that carries the token of the resource that created it. */
+/** The text of a branch that carries the token of the resource that created it. Absent: another client created it. */
 export const ownerAnnotation = `${group}/owner`;
-
-/** The token of the resource that created the branch; `undefined`: another client created it. */
-export function tokenOf({ annotation, name }: ObservedBranch): string | undefined {
-  return annotation[ownerAnnotation] ?? tokenIn(name);
-}
 
 export function ownToken({ resource, identity }: Pick<BranchFacts, "resource" | "identity">): string {
   return ownershipToken(identity.clusterId, resource.uid);
@@ -76,7 +71,8 @@ export function ownBranchId(
   { list }: ListedBranches,
 ): string | undefined {
   const token = ownToken(facts);
-  return facts.resource.status.ownership?.branchId ?? list.branches.find((each) => tokenOf(each) === token)?.id;
+  const marked = list.branches.find(({ annotation }) => annotation[ownerAnnotation] === token);
+  return facts.resource.status.ownership?.branchId ?? marked?.id;
 }
 
 export function resetAttempt({ value }: ResetIntent): string {

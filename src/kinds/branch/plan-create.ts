@@ -4,7 +4,7 @@ import type { DatabaseBranch } from "../../resource/database-branch.ts";
 import type { BranchIntent, DatabaseBranchSpec } from "../../resource/database-branch-schema.ts";
 import { type Identity, isOfPlane, isTokenOfCluster, planeRecord } from "../../resource/identity.ts";
 import { stalls, wait } from "./branch-texts.ts";
-import { type BranchObservation, ownerAnnotation, ownToken, type Plan, tokenOf } from "./branch-types.ts";
+import { type BranchObservation, ownerAnnotation, ownToken, type Plan } from "./branch-types.ts";
 
 /**
  * Plans a create under an intent. At most one POST of it is ever unresolved. The control plane has no two branches of one
@@ -15,7 +15,7 @@ export function planCreate(observation: BranchObservation, spec: DatabaseBranchS
   const name = spec.name ?? usualName(observation);
   const namesake = own.list.branches.find((branch) => branch.name === name);
   if (namesake !== undefined) {
-    const token = tokenOf(namesake);
+    const token = namesake.annotation[ownerAnnotation];
     const isForeign = token !== undefined && !isTokenOfCluster(token, identity.clusterId);
     return isForeign ? stalls.ownedElsewhere(name) : stalls.exists(name);
   }
