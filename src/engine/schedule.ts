@@ -8,7 +8,7 @@ import { isLockAwaited } from "./project-reads.ts";
 import { waitReportMs } from "./summary.ts";
 
 /** The order in which the changes of a project are sent. */
-type Precedence = "Deletion" | "OpenCreate" | "Other";
+const order = ["Deletion", "OpenCreate", "Other"] as const;
 
 /** Whether no change should be sent now: an operation locks the project, or a change was refused with 423 before. */
 export function isLocked(project: ProjectMemory, nowMs: number): boolean {
@@ -69,12 +69,10 @@ export function isAtWork(resource: KindResource): boolean {
 export interface WaitingChange {
   readonly uid: string;
   readonly namespace: string;
-  readonly precedence: Precedence;
+  readonly precedence: (typeof order)[number];
   /** When the resource began to wait, in monotonic milliseconds. */
   readonly sinceMs: number;
 }
-
-const order: readonly Precedence[] = ["Deletion", "OpenCreate", "Other"];
 
 /**
  * Returns the waiting change that is sent first.
@@ -87,21 +85,14 @@ const order: readonly Precedence[] = ["Deletion", "OpenCreate", "Other"];
  * | within a namespace, the oldest comes first | |
  * @param lastNamespace the namespace of the project's last change; its turn comes last.
  */
-export function firstChange<Change extends WaitingChange>(
-  waiting: readonly Change[],
-  lastNamespace: string | undefined,
-): Change | undefined {
-  const rankOf = ({ precedence, namespace, sinceMs, uid }: Change) =>
-    [order.indexOf(precedence), turnOf(namespace, lastNamespace), namespace, sinceMs, uid] as const;
-  return waiting.reduce<Change | undefined>(
+export function firstChange(waiting: readonly WaitingChange[], lastNamespace = ""): WaitingChange | undefined {
+  const rankOf = ({ precedence, namespace, sinceMs, uid }: WaitingChange) =>
+    // The turn goes through the alphabet: the namespaces after the last one come first.
+    [order.indexOf(precedence), Number(namespace <= lastNamespace), namespace, sinceMs, uid] as const;
+  return waiting.reduce<WaitingChange | undefined>(
     (first, each) => (first === undefined || isBefore(rankOf(each), rankOf(first)) ? each : first),
     undefined,
   );
-}
-
-/** 0: the namespaces after the last one in the alphabet; 1: the others. */
-function turnOf(namespace: string, lastNamespace: string | undefined): number {
-  return lastNamespace === undefined || namespace > lastNamespace ? 0 : 1;
 }
 
 function isBefore(a: readonly (string | number)[], b: readonly (string | number)[]): boolean {
