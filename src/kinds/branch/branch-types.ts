@@ -66,10 +66,7 @@ export function ownToken({ resource, identity }: Pick<BranchFacts, "resource" | 
 }
 
 /** The branch of the resource: that of its record, else the listed one with its token. */
-export function ownBranchId(
-  facts: Pick<BranchFacts, "resource" | "identity">,
-  { list }: ListedBranches,
-): string | undefined {
+export function ownBranchId(facts: BranchFacts, { list }: ListedBranches): string | undefined {
   const token = ownToken(facts);
   const marked = list.branches.find(({ annotation }) => annotation[ownerAnnotation] === token);
   return facts.resource.status.ownership?.branchId ?? marked?.id;
