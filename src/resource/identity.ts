@@ -2,6 +2,7 @@
 import { hash } from "node:crypto";
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import type { ComputeEndpoint } from "./compute-endpoint.ts";
+import type { DatabaseBranch } from "./database-branch.ts";
 import type { CreateIntent, Ownership } from "./status-schema.ts";
 
 export interface Identity {
@@ -51,9 +52,9 @@ export function isRecordOf(
  * for instance, if a backup was restored in another cluster, or if the URL of the control plane changed. A record that
  * cannot be parsed proves nothing. A resource without records needs no proof.
  */
-export function isIdentityProven(resource: ComputeEndpoint, identity: Identity): boolean {
+export function isIdentityProven(resource: ComputeEndpoint | DatabaseBranch, identity: Identity): boolean {
   const { ownership, createIntent } = resource.status;
-  if (!resource.isOwnershipReadable) {
+  if ("isOwnershipReadable" in resource && !resource.isOwnershipReadable) {
     return false;
   }
   const isOwnershipOurs = ownership === undefined || isRecordOf(resource, ownership, identity);
@@ -64,8 +65,8 @@ export function isIdentityProven(resource: ComputeEndpoint, identity: Identity):
 
 /** Whether the intent was made for this resource in this cluster, and not copied from another one. */
 export function isIntentOf(
-  { uid }: ComputeEndpoint,
-  intent: CreateIntent | undefined,
+  { uid }: { readonly uid: string },
+  intent: Pick<CreateIntent, "token"> | undefined,
   { clusterId }: Identity,
 ): boolean {
   return intent !== undefined && intent.token === ownershipToken(clusterId, uid);

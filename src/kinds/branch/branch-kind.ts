@@ -6,7 +6,7 @@ import type { Kind, KindInProject, PlanTraits, ProjectFacts, Reads } from "../..
 import { pollDelayMs } from "../../engine/schedule.ts";
 import { branchProjectKey, type DatabaseBranch } from "../../resource/database-branch.ts";
 import type { DatabaseBranchStatus } from "../../resource/database-branch-schema.ts";
-import { isRecordOf } from "../../resource/identity.ts";
+import { isIdentityProven, isIntentOf } from "../../resource/identity.ts";
 import { databaseBranchNames } from "../../resource/names.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
 import { branchEvents, branchNote, branchStatus } from "./branch-status.ts";
@@ -22,7 +22,6 @@ import {
   resetAttempt,
 } from "./branch-types.ts";
 import { decideBranch } from "./decide-branch.ts";
-import { isOwnIntent } from "./plan-create.ts";
 
 export class BranchKind implements Kind<BranchTypes> {
   readonly finalizer = databaseBranchNames.finalizer;
@@ -63,11 +62,7 @@ export class BranchesInProject implements KindInProject<BranchTypes> {
   }
 
   isProven(resource: DatabaseBranch): boolean {
-    const { identity } = this.#project;
-    const { ownership, createIntent } = resource.status;
-    const isOwned = ownership === undefined || isRecordOf(resource, ownership, identity);
-    const isIntended = createIntent === undefined || isOwnIntent(resource, identity);
-    return isOwned && isIntended;
+    return isIdentityProven(resource, this.#project.identity);
   }
 
   missingGrant(resource: DatabaseBranch): string | undefined {
@@ -98,8 +93,8 @@ export class BranchesInProject implements KindInProject<BranchTypes> {
 
   openAttempt(resource: DatabaseBranch): string | undefined {
     const { createIntent, resetIntent } = resource.status;
-    const isOpen = createIntent !== undefined && isOwnIntent(resource, this.#project.identity);
-    return isOpen ? createIntent.attempt : resetIntent && resetAttempt(resetIntent);
+    const isOpen = isIntentOf(resource, createIntent, this.#project.identity);
+    return isOpen ? createIntent?.attempt : resetIntent && resetAttempt(resetIntent);
   }
 
   /** Without a read by id, the first call lists the branches and the second one reads the own branch. */

@@ -61,7 +61,7 @@ export interface BranchObservation extends BranchFacts {
 /** The text of a branch that carries the token of the resource that created it. Absent: another client created it. */
 export const ownerAnnotation = `${group}/owner`;
 
-export function ownToken({ resource, identity }: Pick<BranchFacts, "resource" | "identity">): string {
+export function ownToken({ resource, identity }: BranchFacts): string {
   return ownershipToken(identity.clusterId, resource.uid);
 }
 

@@ -1,8 +1,7 @@
 /** Plans the next step of a DatabaseBranch that owns no branch. */
 import { secondsTime } from "../../resource/conditions.ts";
-import type { DatabaseBranch } from "../../resource/database-branch.ts";
 import type { BranchIntent, DatabaseBranchSpec } from "../../resource/database-branch-schema.ts";
-import { type Identity, isOfPlane, isTokenOfCluster, planeRecord } from "../../resource/identity.ts";
+import { isTokenOfCluster, planeRecord } from "../../resource/identity.ts";
 import { stalls, wait } from "./branch-texts.ts";
 import { type BranchObservation, ownerAnnotation, ownToken, type Plan } from "./branch-types.ts";
 
@@ -66,10 +65,4 @@ function intentOf(observation: BranchObservation, name: string): BranchIntent {
   return isUsable
     ? stored
     : { attempt: resource.resourceVersion, token: ownToken(observation), name, ...planeRecord(identity), projectId };
-}
-
-/** Whether the intent was made for this resource, here, and not copied from another one. */
-export function isOwnIntent(resource: DatabaseBranch, identity: Identity): boolean {
-  const { createIntent } = resource.status;
-  return createIntent?.token === ownToken({ resource, identity }) && isOfPlane(createIntent, identity);
 }
