@@ -19,6 +19,7 @@ import {
   type ShownLog,
   type Step,
   stall,
+  wait,
 } from "./kind.ts";
 import type { ProjectReads } from "./project-reads.ts";
 
@@ -195,9 +196,7 @@ export function invalidSpec(problems: string): CommonPlan {
   return stall("InvalidSpec", `The stored spec is not valid: ${problems}. Apply a corrected spec.`);
 }
 
-export const paused: CommonPlan = {
-  kind: "Wait",
-  reason: "Paused",
-  message: `Paused: the operator changes nothing, deletion included. Remove the annotation ${annotations.paused} to continue.`,
-  waitMs: undefined,
-};
+export const paused = wait(
+  "Paused",
+  `Paused: the operator changes nothing, deletion included. Remove the annotation ${annotations.paused} to continue.`,
+);

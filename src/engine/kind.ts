@@ -196,6 +196,10 @@ export function stall(reason: AnyStallReason, message: string): CommonPlanOf<"St
   return { kind: "Stall", reason, message };
 }
 
+export function wait(reason: AnyProgressReason, message: string, waitMs?: number): CommonPlanOf<"Wait"> {
+  return { kind: "Wait", reason, message, waitMs };
+}
+
 export interface KindStatus extends Keeper {
   readonly observedGeneration?: number | undefined;
   readonly lastHandledReconcileAt?: string | undefined;

@@ -83,7 +83,6 @@ export const progressReasons = [
 export type ProgressReason = (typeof progressReasons)[number];
 
 export const branchProgressReasons = [...sharedProgressReasons, "Creating", "CreateUnresolved", "Resetting"] as const;
-export type BranchProgressReason = (typeof branchProgressReasons)[number];
 
 /** What a change that drops connections waits for. */
 export const waitReasons = ["WaitingForApproval", "WaitingForIdle", "WaitingForWindow"] as const;
@@ -172,4 +171,4 @@ export type AccessProgressReason = (typeof accessProgressReasons)[number];
 
 /** Of every kind that is reconciled with its project. */
 export type AnyStallReason = StallReason | AccessStallReason | (typeof branchStallReasons)[number];
-export type AnyProgressReason = ProgressReason | AccessProgressReason | BranchProgressReason;
+export type AnyProgressReason = ProgressReason | AccessProgressReason | (typeof branchProgressReasons)[number];

@@ -10,10 +10,9 @@ import type {
   SecretWriteCause,
   StoredSecret,
 } from "../../domain/resource-store.ts";
-import type { CommonPlanOf, Facts, PlanOf, ProjectFacts, Step } from "../../engine/kind.ts";
+import type { Facts, PlanOf, ProjectFacts, Step } from "../../engine/kind.ts";
 import type { FindBranch } from "../../resource/branch-place.ts";
 import type { ComputeEndpoint } from "../../resource/compute-endpoint.ts";
-import type { AccessProgressReason } from "../../resource/conditions.ts";
 import type { DatabaseAccess } from "../../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessSpec, DatabaseAccessStatus } from "../../resource/database-access-schema.ts";
 
@@ -161,10 +160,6 @@ export interface AccessObservation extends Observed {
 }
 
 export type ObjectType = AccessObject["type"];
-
-export function wait(reason: AccessProgressReason, message: string, waitMs?: number): CommonPlanOf<"Wait"> {
-  return { kind: "Wait", reason, message, waitMs };
-}
 
 export function validSpecOf({ spec }: DatabaseAccess): DatabaseAccessSpec | undefined {
   return spec.kind === "Valid" ? spec.spec : undefined;

@@ -1,7 +1,7 @@
 /** Decides about one DatabaseAccess: what to read next, and what follows from the reads. */
 import type { SecretWriteCause } from "../../domain/resource-store.ts";
 import { isSameStored } from "../../domain/same-stored.ts";
-import { type Reads, stall } from "../../engine/kind.ts";
+import { type Reads, stall, wait } from "../../engine/kind.ts";
 import type { ProjectReads } from "../../engine/project-reads.ts";
 import { type DatabaseAccess, secretKeyOf } from "../../resource/database-access.ts";
 import { annotations } from "../../resource/names.ts";
@@ -17,7 +17,6 @@ import {
   type ObjectType,
   type Plan,
   roleIn,
-  wait,
 } from "./access-types.ts";
 import { decideDeletion } from "./deletion.ts";
 import { boundTo, type NamedEndpoint, notThereYet, referenceOf } from "./endpoint-reference.ts";

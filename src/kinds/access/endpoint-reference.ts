@@ -1,13 +1,13 @@
 import { type ProjectSnapshot, pooledHostOf } from "../../domain/endpoint.ts";
 import { keyText, type ResourceKey } from "../../domain/resource-store.ts";
-import { type CommonPlan, stall } from "../../engine/kind.ts";
+import { type CommonPlan, stall, wait } from "../../engine/kind.ts";
 import { type BranchPlace, byId, placeOf } from "../../resource/branch-place.ts";
 import { type ComputeEndpoint, noProject, workKeyOf } from "../../resource/compute-endpoint.ts";
 import { planeIndex } from "../../resource/control-plane-resource.ts";
 import { type DatabaseAccess, endpointKeyOf, recordedKeysOf, recordedPlaneOf } from "../../resource/database-access.ts";
 import { isIdentityProven } from "../../resource/identity.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
-import { type AccessContext, type BoundEndpoint, type FindEndpoint, wait } from "./access-types.ts";
+import type { AccessContext, BoundEndpoint, FindEndpoint } from "./access-types.ts";
 
 export function endpointIndex(key: ResourceKey): string {
   return `endpoint ${keyText(key)}`;

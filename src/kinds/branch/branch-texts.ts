@@ -1,7 +1,6 @@
-/** The texts of a DatabaseBranch: waits and stalls. */
-import { type CommonPlan, stall } from "../../engine/kind.ts";
+/** The texts of a DatabaseBranch. */
+import { stall } from "../../engine/kind.ts";
 import type { Wording } from "../../engine/summary.ts";
-import type { BranchProgressReason } from "../../resource/conditions.ts";
 import type { DatabaseBranch } from "../../resource/database-branch.ts";
 import { annotations } from "../../resource/names.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
@@ -13,10 +12,6 @@ export const branchWording: Wording = {
   deleting: "The branch is being deleted. The operator waits for proof that it is gone.",
   deletionRemedy: retain,
 };
-
-export function wait(reason: BranchProgressReason, message: string, waitMs: number): CommonPlan {
-  return { kind: "Wait", reason, message, waitMs };
-}
 
 export const stalls = {
   notSupported: (resource: DatabaseBranch) =>

@@ -1,12 +1,12 @@
 /** Decides about one DatabaseBranch: what to read next, and what follows: its create, its lease, its reset, its end. */
 import type { ObservedBranch } from "../../domain/branch.ts";
 import { invalidSpec, paused } from "../../engine/decision.ts";
-import type { ProjectFacts, Reads } from "../../engine/kind.ts";
+import { type ProjectFacts, type Reads, wait } from "../../engine/kind.ts";
 import { secondsTime } from "../../resource/conditions.ts";
 import type { DatabaseBranchSpec } from "../../resource/database-branch-schema.ts";
 import { annotations } from "../../resource/names.ts";
 import { isBeingDeleted, isPaused } from "../../resource/stored-object.ts";
-import { stalls, wait } from "./branch-texts.ts";
+import { stalls } from "./branch-texts.ts";
 import {
   type BranchFacts,
   type BranchObservation,

@@ -1,8 +1,9 @@
 /** Plans the next step of a DatabaseBranch that owns no branch. */
+import { wait } from "../../engine/kind.ts";
 import { secondsTime } from "../../resource/conditions.ts";
 import type { BranchIntent, DatabaseBranchSpec } from "../../resource/database-branch-schema.ts";
 import { isTokenOfCluster, planeRecord } from "../../resource/identity.ts";
-import { stalls, wait } from "./branch-texts.ts";
+import { stalls } from "./branch-texts.ts";
 import { type BranchObservation, ownerAnnotation, ownToken, type Plan } from "./branch-types.ts";
 
 /**

@@ -2,7 +2,7 @@
 import { outcomeOf } from "../../domain/operation.ts";
 import { invalidSpec } from "../../engine/decision.ts";
 import { mayUse, notGrantedMessage, type ProjectGrant } from "../../engine/grant.ts";
-import { type CommonPlan, type Reads, stall } from "../../engine/kind.ts";
+import { type CommonPlan, type Reads, stall, wait } from "../../engine/kind.ts";
 import { type ProjectReads, remoteStateOf } from "../../engine/project-reads.ts";
 import { type LogSubject, reduceOperations } from "../../operations/reduce-operations.ts";
 import { type BranchPlace, byId } from "../../resource/branch-place.ts";
@@ -101,7 +101,7 @@ function placedSpec(spec: ComputeEndpointSpec, place: BranchPlace = byId): Place
       return { ...spec, branchId: place.branchId };
     case "Unproven": {
       const message = `DatabaseBranch ${place.name} does not exist, is being deleted or reset, or has no branch yet. The operator continues when its branch can be used.`;
-      return { kind: "Wait", reason: "WaitingForBranch", message, waitMs: undefined };
+      return wait("WaitingForBranch", message);
     }
     case "Mismatch": {
       const message = `projectId or controlPlaneRef differ from those of DatabaseBranch ${place.name}. They cannot be changed: create the ComputeEndpoint again with the same values.`;

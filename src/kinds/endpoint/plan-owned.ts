@@ -1,7 +1,7 @@
 /** Plans the next step of a resource that owns an endpoint: its changes, and its deletion. */
 import type { PowerAction } from "../../domain/control-plane.ts";
 import type { ObservedEndpoint } from "../../domain/endpoint.ts";
-import { stall } from "../../engine/kind.ts";
+import { stall, wait } from "../../engine/kind.ts";
 import { lockPatienceMs, remoteStateOf } from "../../engine/project-reads.ts";
 import { pollDelayMs } from "../../engine/schedule.ts";
 import { type Acknowledged, acknowledgedIn } from "../../resource/bookkeeping.ts";
@@ -160,15 +160,10 @@ function planReplacement({ origin, endpointId }: Ownership): Plan {
  * control plane would refuse every change.
  */
 export function planOperationWait(given: Pick<Observation, "operations" | "policy">): Plan | undefined {
-  const { operations, policy } = given;
-  return operations.ownInFlight.length === 0
+  const { ownInFlight, inFlightForMs } = given.operations;
+  return ownInFlight.length === 0
     ? undefined
-    : {
-        kind: "Wait",
-        reason: "OperationInFlight",
-        message: waitingMessage(operations.ownInFlight),
-        waitMs: pollDelayMs(operations.inFlightForMs, policy),
-      };
+    : wait("OperationInFlight", waitingMessage(ownInFlight), pollDelayMs(inFlightForMs, given.policy));
 }
 
 /**
@@ -236,14 +231,10 @@ function planDrift(
     return stall("DriftPersists", message);
   }
   const waitMs = resendWaitMs(acknowledged, nowMs);
+  const message = `The control plane shows other values for ${fields} than it accepted. The operator sends them again later.`;
   return waitMs <= 0
     ? { ...update({ ...diff, unverifiable: [] }, diff.endpoint, acknowledged.hash), isCorrection: true }
-    : {
-        kind: "Wait",
-        reason: "Retrying",
-        message: `The control plane shows other values for ${fields} than it accepted. The operator sends them again later.`,
-        waitMs,
-      };
+    : wait("Retrying", message, waitMs);
 }
 
 function update(diff: EndpointDiff, endpoint: ObservedEndpoint, hash: string): PlanOf<"UpdateEndpoint"> {

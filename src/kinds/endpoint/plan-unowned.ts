@@ -1,7 +1,7 @@
 /** Plans the next step of a resource that owns no endpoint: its create, with the intent that is stored before. */
 import type { EndpointCreation, ObservedEndpoint } from "../../domain/endpoint.ts";
 import { isSameStored } from "../../domain/same-stored.ts";
-import { stall } from "../../engine/kind.ts";
+import { stall, wait } from "../../engine/kind.ts";
 import { endpointName, ownershipToken, planeRecord, tokenIn } from "../../resource/identity.ts";
 import { annotations } from "../../resource/names.ts";
 import type { PlacedSpec } from "../../resource/spec-schema.ts";
@@ -196,12 +196,8 @@ const minuteMs = 60_000;
 function waitUntilSettled({ nowMs, policy }: Observation, waitMs: number): Plan {
   // Whole minutes, so that the message stays the same.
   const until = new Date(Math.ceil((nowMs + waitMs) / minuteMs) * minuteMs).toISOString().slice(11, 16);
-  return {
-    kind: "Wait",
-    reason: "CreateUnresolved",
-    message: `The answer to a create was lost. The operator waits until ${until} UTC, when that request can no longer take effect.`,
-    waitMs: Math.max(waitMs, policy.operationPollMs),
-  };
+  const message = `The answer to a create was lost. The operator waits until ${until} UTC, when that request can no longer take effect.`;
+  return wait("CreateUnresolved", message, Math.max(waitMs, policy.operationPollMs));
 }
 
 /** Whether the only candidate may be recorded without asking a person: no field that it shows differs from what is wanted. */
