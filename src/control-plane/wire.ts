@@ -33,10 +33,8 @@ const pgSettings = z.custom<Readonly<Record<string, string | number | boolean | 
   "not PostgreSQL settings",
 );
 
-const types: ReadonlyMap<string, string> = new Map([
-  ["read_write", "ReadWrite"],
-  ["read_only", "ReadOnly"],
-]);
+const wireTypes: Readonly<Record<EndpointType, string>> = { ReadWrite: "read_write", ReadOnly: "read_only" };
+const types = new Map<string, string>(Object.entries(wireTypes).map(([type, wire]) => [wire, type]));
 
 const endpoint = z
   .object({
@@ -172,8 +170,6 @@ export const errorBody = z.object({ code: z.string(), message: z.string() });
 export function presentText(text: string | null | undefined): string | undefined {
   return text === null || text === "" ? undefined : text;
 }
-
-const wireTypes: Readonly<Record<EndpointType, string>> = { ReadWrite: "read_write", ReadOnly: "read_only" };
 
 /** Returns the body of a create or an update. JSON.stringify leaves out `undefined`. @see docs/control-plane.md, "Create" */
 export function endpointBody(fields: EndpointChanges & Partial<EndpointCreation>): object {
