@@ -1,6 +1,5 @@
 /** The claims of a project's resources, and which of two competing resources comes first. */
 import type { ObservedEndpoint } from "../../domain/endpoint.ts";
-import type { ResourceKey } from "../../domain/resource-store.ts";
 import { type BranchPlace, byId } from "../../resource/branch-place.ts";
 import { type ComputeEndpoint, isObserved } from "../../resource/compute-endpoint.ts";
 import { isTrue } from "../../resource/conditions.ts";
@@ -9,10 +8,7 @@ import type { PlacedSpec } from "../../resource/spec-schema.ts";
 import type { CreateIntent } from "../../resource/status-schema.ts";
 import { isBeingDeleted, isPaused } from "../../resource/stored-object.ts";
 
-export interface Claim {
-  readonly key: ResourceKey;
-  readonly uid: string;
-  readonly creationTimestamp: string;
+export interface Claim extends Pick<ComputeEndpoint, "key" | "uid" | "creationTimestamp"> {
   /**
    * The id of the endpoint that the resource's record names. `undefined`: there is none, or the record was copied from
    * another resource or cluster.
