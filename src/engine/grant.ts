@@ -1,6 +1,5 @@
 /** What a namespace may do in a project, and why a control plane cannot be used, as decisions see it. */
 import type { BranchPlace } from "../resource/branch-place.ts";
-import type { PlaneStallReason } from "../resource/conditions.ts";
 import { grantAnnotation } from "../resource/names.ts";
 
 export interface ProjectGrant {
@@ -37,7 +36,7 @@ export function mayUse(grant: ProjectGrant, place: BranchPlace): boolean {
  * nothing.
  */
 export interface PlaneProblem {
-  readonly reason: PlaneStallReason;
+  readonly reason: "ControlPlaneNotFound" | "ControlPlaneNotReady";
   /** What happened and what to do. It contains nothing that the namespaces which use the control plane may not see. */
   readonly message: string;
 }

@@ -55,8 +55,6 @@ export const branchStallReasons = [
   "OwnedElsewhere",
 ] as const;
 
-export type PlaneStallReason = Extract<StallReason, "ControlPlaneNotFound" | "ControlPlaneNotReady">;
-
 /** Reasons for which a control plane of any kind cannot be used at present. */
 const unusableReasons = ["ServiceUnavailable", "Throttled", "Unauthorized", "UnreadableAnswer"] as const;
 
