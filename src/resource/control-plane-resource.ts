@@ -18,19 +18,11 @@ export interface PlaneResource extends StoredObject {
 }
 
 /** The parsers of both kinds. @throws ZodError when the metadata is not that of a stored object of the kind */
-export const parseControlPlane = parserOf(controlPlaneNames.kind, "Namespaced", controlPlaneSpecSchema);
-export const parseClusterControlPlane = parserOf(
-  clusterControlPlaneNames.kind,
-  "Cluster",
-  clusterControlPlaneSpecSchema,
-);
+export const parseControlPlane = parserOf(controlPlaneNames.kind, controlPlaneSpecSchema);
+export const parseClusterControlPlane = parserOf(clusterControlPlaneNames.kind, clusterControlPlaneSpecSchema);
 
-function parserOf(
-  kind: PlaneResource["kind"],
-  scope: "Namespaced" | "Cluster",
-  specSchema: z.ZodType<ControlPlaneSpec>,
-) {
-  const parseStored = storedObjectParser(kind, scope);
+function parserOf(kind: PlaneResource["kind"], specSchema: z.ZodType<ControlPlaneSpec>) {
+  const parseStored = storedObjectParser(kind);
   return (stored: unknown): PlaneResource => {
     const { object, spec, status } = parseStored(stored);
     // A status that cannot be parsed is determined again and replaced.

@@ -26,16 +26,13 @@ interface StoredParts {
   readonly status: unknown;
 }
 
-/** In the scope `Cluster`, the namespace of each key is "". @throws ZodError when kind or metadata do not fit */
-export function storedObjectParser(
-  kind: string,
-  scope: "Namespaced" | "Cluster" = "Namespaced",
-): (stored: unknown) => StoredParts {
+/** The namespace of an object of the cluster is "". @throws ZodError when kind or metadata do not fit */
+export function storedObjectParser(kind: string): (stored: unknown) => StoredParts {
   const schema = z.object({
     kind: z.literal(kind).optional(),
     metadata: z.object({
       name: z.string(),
-      namespace: scope === "Namespaced" ? z.string() : z.string().default(""),
+      namespace: z.string().default(""),
       uid: z.string(),
       resourceVersion: z.string(),
       generation: z.int().default(0),
