@@ -112,7 +112,7 @@ export function branchIndex(key: ResourceKey): string {
 
 function parseSpec(spec: unknown): ParsedSpec {
   const parsed = parseSpecAs(specSchema, spec);
-  return parsed.kind === "Valid" ? parsed : { ...parsed, ...readableFields(deletionFieldsSchema, fieldsOf(spec)) };
+  return parsed.kind === "Valid" ? parsed : { ...parsed, ...readableFields(deletionFieldsSchema, spec) };
 }
 
 /** The members of status that decide which endpoint the operator may change. */

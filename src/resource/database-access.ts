@@ -7,14 +7,7 @@ import {
   databaseAccessStatusSchema,
 } from "./database-access-schema.ts";
 import { databaseAccessNames } from "./names.ts";
-import {
-  fieldsOf,
-  type ParsedAs,
-  parseSpecAs,
-  readableFields,
-  type StoredObject,
-  storedObjectParser,
-} from "./stored-object.ts";
+import { type ParsedAs, parseSpecAs, readableFields, type StoredObject, storedObjectParser } from "./stored-object.ts";
 
 export interface DatabaseAccess extends StoredObject {
   readonly kind: "DatabaseAccess";
@@ -31,7 +24,7 @@ export function parseDatabaseAccess(stored: unknown): DatabaseAccess {
     ...object,
     kind: databaseAccessNames.kind,
     spec: parseSpecAs(databaseAccessSpecSchema, spec),
-    status: readableFields(databaseAccessStatusSchema, fieldsOf(status)),
+    status: readableFields(databaseAccessStatusSchema, status),
   };
 }
 

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { noProject } from "./compute-endpoint.ts";
 import { planeIdOf, planeIndex, projectKey } from "./control-plane-resource.ts";
 import {
@@ -8,14 +9,7 @@ import {
 } from "./database-branch-schema.ts";
 import { databaseBranchNames } from "./names.ts";
 import { readableRef } from "./spec-schema.ts";
-import {
-  fieldsOf,
-  type ParsedAs,
-  parseSpecAs,
-  readableFields,
-  type StoredObject,
-  storedObjectParser,
-} from "./stored-object.ts";
+import { type ParsedAs, parseSpecAs, readableFields, type StoredObject, storedObjectParser } from "./stored-object.ts";
 
 export interface DatabaseBranch extends StoredObject {
   readonly kind: "DatabaseBranch";
@@ -27,20 +21,21 @@ export interface DatabaseBranch extends StoredObject {
 
 const parseStored = storedObjectParser(databaseBranchNames.kind);
 const { projectId, deletionPolicy } = databaseBranchSpecSchema.shape;
+const placeSchema = z.object({ projectId, deletionPolicy, controlPlaneRef: readableRef });
 
 /** A spec or status that does not fit is part of the result. @throws ZodError when kind or metadata do not fit */
 export function parseDatabaseBranch(stored: unknown): DatabaseBranch {
   const { object, spec, status } = parseStored(stored);
-  const asked = fieldsOf(spec);
+  const asked = readableFields(placeSchema, spec);
   return {
     ...object,
     kind: databaseBranchNames.kind,
     spec: parseSpecAs(databaseBranchSpecSchema, spec),
-    status: readableFields(databaseBranchStatusSchema, fieldsOf(status)),
+    status: readableFields(databaseBranchStatusSchema, status),
     place: {
-      planeId: planeIdOf(readableRef.parse(asked.controlPlaneRef), object.key.namespace),
-      projectId: projectId.safeParse(asked.projectId).data ?? noProject,
-      isRetained: deletionPolicy.safeParse(asked.deletionPolicy).data === "Retain",
+      planeId: planeIdOf(asked.controlPlaneRef, object.key.namespace),
+      projectId: asked.projectId ?? noProject,
+      isRetained: asked.deletionPolicy === "Retain",
     },
   };
 }

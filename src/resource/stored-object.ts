@@ -61,8 +61,9 @@ export type ParsedAs<Spec> =
 /** Parses each field by itself, so that a wrong one does not hide the others. A wrong field is left out. */
 export function readableFields<Shape extends z.ZodRawShape>(
   schema: z.ZodObject<Shape>,
-  fields: Readonly<Record<string, unknown>>,
+  stored: unknown,
 ): Partial<z.output<z.ZodObject<Shape>>> {
+  const fields = fieldsOf(stored);
   const read = Object.entries(schema.shape).flatMap(([name, part]) => {
     const { data } = (part as z.ZodType).safeParse(fields[name]);
     return data === undefined ? [] : [[name, data]];
