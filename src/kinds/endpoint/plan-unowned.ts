@@ -136,7 +136,7 @@ interface OpenCreate {
 export function planOpenCreate(situation: OpenCreate, observation: Observation): Plan {
   const { intent } = situation;
   if (observation.resource.annotations[annotations.resolveCreate] === `abandon=${intent.attempt}`) {
-    return { kind: "CloseIntent", intent, cause: "Abandoned" };
+    return { kind: "CloseIntent", cause: "Abandoned" };
   }
   const candidates = candidatesOf(observation, intent);
   const own = planOwnToken(observation, candidates.own);
@@ -162,7 +162,7 @@ export function planOpenCreate(situation: OpenCreate, observation: Observation):
 function planNextCreate({ intent, spec }: OpenCreate, observation: Observation, clean: CreateIntent | undefined): Plan {
   const isTaken = intent.type === "ReadWrite" && readWriteEndpointOf(observation, intent.branchId) !== undefined;
   return spec === undefined || !isForPlaceOf(intent, spec) || isTaken
-    ? { kind: "CloseIntent", intent, cause: "NothingCreated" }
+    ? { kind: "CloseIntent", cause: "NothingCreated" }
     : createUnder(observation, spec, clean);
 }
 

@@ -76,7 +76,7 @@ export type EndpointPlan =
       /** Hash of the managed fields in `creation`. */
       readonly hash: string;
     }
-  | { readonly kind: "CloseIntent"; readonly intent: CreateIntent; readonly cause: "NothingCreated" | "Abandoned" }
+  | { readonly kind: "CloseIntent"; readonly cause: "NothingCreated" | "Abandoned" }
   | { readonly kind: "RecordOwnership"; readonly ownership: Ownership; readonly endpoint: ObservedEndpoint }
   | { readonly kind: "ForgetEndpoint"; readonly endpointId: string }
   /** Only shows the endpoint. `ignored`: what spec and annotations ask for in vain. */
