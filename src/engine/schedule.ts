@@ -79,7 +79,7 @@ export interface WaitingChange {
  * | rule | why |
  * |---|---|
  * | deletions come first | other changes may wait for what they free |
- * | then creates whose intent is stored | such a create can delay other creates on its branch |
+ * | then creates whose intent is stored | work that has begun ends before other work begins |
  * | all other changes come last | |
  * | within each of these, namespaces take turns | a burst of one namespace does not delay another |
  * | within a namespace, the oldest comes first | |
