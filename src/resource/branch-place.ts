@@ -19,14 +19,17 @@ export type BranchPlace =
       /** Names the copy of the parent's data that the branch holds: the time of its last reset, or `Created`. */
       readonly copy: string;
     }
-  /** There is no DatabaseBranch, it is being deleted or reset, or its record does not prove a branch. */
+  /** There is no DatabaseBranch, it is being deleted, made or reset, or its record does not prove a branch. */
   | { readonly kind: "Unproven"; readonly name: string; readonly isResetting?: boolean }
   /** The DatabaseBranch is of another project or control plane. */
   | { readonly kind: "Mismatch"; readonly name: string };
 
+/** The states in which a branch can be used. An archived one is only slower at its first use. */
+export const usableStates: readonly string[] = ["ready", "archived"];
+
 export const byId: BranchPlace = { kind: "ById" };
 
-/** The branch of a DatabaseBranch counts only if its ownership record was made for it, here. Pure. */
+/** The branch of a DatabaseBranch counts only if its ownership record was made for it, here, and it has its data. Pure. */
 export function placeOf(resource: ComputeEndpoint, find: FindBranch, identity: Identity): BranchPlace {
   const { name } = deletionFieldsOf(resource).branchRef ?? {};
   if (name === undefined) {
@@ -41,10 +44,11 @@ export function placeOf(resource: ComputeEndpoint, find: FindBranch, identity: I
     return { kind: "Mismatch", name };
   }
   const { parent } = branch.spec.spec;
-  const { ownership, lastResetTime: copy = "Created", resetIntent, state, conditions } = branch.status;
+  const { ownership, lastResetTime: copy = "Created", resetIntent, state = "", conditions } = branch.status;
   const isShown = state === "resetting" || conditionOf(conditions, "Ready")?.reason === "Resetting";
   const isResetting = isShown || resetIntent !== undefined;
-  return ownership !== undefined && !isResetting && isRecordOf(branch, ownership, identity)
+  const isUsable = usableStates.includes(state) && !isResetting;
+  return ownership !== undefined && isUsable && isRecordOf(branch, ownership, identity)
     ? { kind: "Proven", branchId: ownership.branchId, parent: parent?.name ?? parent?.branchId ?? "", copy }
     : { kind: "Unproven", name, ...(isResetting && { isResetting }) };
 }

@@ -46,6 +46,7 @@ export const branchStallReasons = [
   ...sharedStallReasons,
   "BranchExists",
   "BranchExpired",
+  "BranchFailed",
   "BranchHasChildren",
   "BranchHasNoParent",
   "BranchLimitReached",
@@ -145,6 +146,7 @@ export function secondsTime(epochMs: number): string {
 
 export const accessStallReasons = [
   ...sharedStallReasons,
+  "ConfigurationFailed",
   "DatabaseNotFound",
   "DatabaseOwnedByAnother",
   "PasswordMissing",

@@ -52,6 +52,19 @@ test("a new access → role, database and a Secret in the Service Binding layout
   ]);
 });
 
+test("the operation that brings the role to PostgreSQL fails → no Secret; a rotation is asked for → the Secret", async () => {
+  const access = await startAccessWorld();
+  await access.world.apply("orders", endpoint);
+  await access.world.untilReady("orders");
+  await access.world.sandbox.failNext("apply_config", { error: "no room", times: 2 });
+  await access.apply("app", {});
+  await access.untilReason("app", "ConfigurationFailed");
+  expect(await access.secret("app")).toBeUndefined();
+  await access.annotate("app", "rotateRequestedAt", "first");
+  await access.untilReady("app");
+  expect((await access.secret("app"))?.data.password).toBe(await passwordOf(access, "app"));
+});
+
 test("a rotation → the Secret that a reloader watches gets new data and another resourceVersion, exactly once", async () => {
   const access = await startAccessWorld();
   const { namespace } = access.world;

@@ -46,6 +46,29 @@ test("a new value of reset-requested-at → one reset; the value at the create c
   expect((await scene.branchOf(reset))?.last_reset_at).toBe(resetTime);
 });
 
+test("a create or a reset fails → Stalled with its error, and the endpoint waits; asked again → reset, and an event", async () => {
+  const scene = await startBranchWorld();
+  const { world } = scene;
+  await scene.apply("pr-1");
+  await scene.untilReady("pr-1");
+  await world.sandbox.failNext("create_branch", { error: "no room" });
+  await scene.annotate("pr-1", "resetRequestedAt", "first");
+  await scene.untilStalled("pr-1", "BranchFailed");
+  await scene.annotate("pr-1", "resetRequestedAt", "second");
+  await scene.untilReady("pr-1");
+  await world.untilEvents("pr-1", ["BranchReset"]);
+
+  await world.sandbox.failNext("create_branch", { error: "no room" });
+  await scene.apply("pr-2");
+  await world.apply("orders", { branchRef: { name: "pr-2" }, type: "ReadWrite" });
+  const stalled = await scene.untilStalled("pr-2", "BranchFailed");
+  expect(JSON.stringify(stalled.status.conditions)).toContain("failed: no room.");
+  const { status } = await world.until("orders", "waits", ({ status: { conditions = [] } }) =>
+    conditions.some(({ reason }) => reason === "WaitingForBranch"),
+  );
+  expect(status.endpointId).toBeUndefined();
+});
+
 test("a branch with children → Stalled until they are gone; a retained one stays", async () => {
   const scene = await startBranchWorld();
   await scene.apply("pr-1", { name: "preview/pr-1" });

@@ -14,6 +14,7 @@ import {
   withoutEmpty,
 } from "../../engine/summary.ts";
 import { branchOperations } from "../../operations/reduce-operations.ts";
+import { conditionOf } from "../../resource/conditions.ts";
 import type { DatabaseBranchStatus } from "../../resource/database-branch-schema.ts";
 import { planeRecord } from "../../resource/identity.ts";
 import { annotations } from "../../resource/names.ts";
@@ -155,10 +156,12 @@ export function branchEvents(step: BranchStep, next: DatabaseBranchStatus | unde
   const isNew = id !== undefined && id !== before.ownership?.branchId;
   const leaseMs = (spec.kind === "Valid" ? (spec.spec.leaseDurationSeconds ?? 0) : 0) * 1_000;
   const isLate = outcome.kind === "Failed" && Date.parse(next.expiresTime ?? "") - facts.nowMs < leaseMs / 4;
+  const [readyBefore, ready] = [before, next].map(({ conditions }) => conditionOf(conditions, "Ready"));
+  const isReset = readyBefore?.reason === "Resetting" && ready?.status === "True";
   return [
     ...(isNew ? [normal("BranchCreated", "Create", `Created branch ${id}.`)] : []),
     ...(plan?.kind === "ForgetBranch" ? [warning("BranchGone", "Observe", goneText)] : []),
-    ...(before.lastHandledResetAt !== next.lastHandledResetAt && !isNew
+    ...(isReset
       ? [normal("BranchReset", "Update", "The branch got the data of its parent anew, and connections dropped.")]
       : []),
     ...(isLate

@@ -3,6 +3,7 @@ import { stall } from "../../engine/kind.ts";
 import type { Wording } from "../../engine/summary.ts";
 import type { DatabaseBranch } from "../../resource/database-branch.ts";
 import { annotations } from "../../resource/names.ts";
+import type { StatusOperation } from "../../resource/status-schema.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
 
 const retain =
@@ -45,6 +46,11 @@ export const stalls = {
     stall(
       "BranchExpired",
       `The lease of branch ${branchId} ended at ${time}, and the control plane deleted the branch. Recover it there within seven days, or delete this resource and create it again.`,
+    ),
+  failed: ({ id, action, error = "without a reason" }: StatusOperation, state: string) =>
+    stall(
+      "BranchFailed",
+      `Operation ${id} (${action}) failed: ${error}. The branch stays in the state ${state}, and nothing uses it. ${state === "resetting" ? `To reset it again, set the annotation ${annotations.resetRequestedAt} to a new value.` : "Delete this resource, and create it again."}`,
     ),
   hasChildren: (what: string, children: readonly string[]) =>
     stall(

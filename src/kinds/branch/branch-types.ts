@@ -2,6 +2,7 @@
 import type { BranchCreation, BranchList, ObservedBranch } from "../../domain/branch.ts";
 import type { Operation } from "../../domain/operation.ts";
 import type { Facts, PlanOf, Step } from "../../engine/kind.ts";
+import type { OperationsSnapshot } from "../../operations/reader.ts";
 import type { DatabaseBranch } from "../../resource/database-branch.ts";
 import type { BranchIntent, DatabaseBranchStatus, ResetIntent } from "../../resource/database-branch-schema.ts";
 import { ownershipToken } from "../../resource/identity.ts";
@@ -56,6 +57,7 @@ export interface BranchObservation extends BranchFacts {
   /** When the reads of this reconcile began, in monotonic milliseconds. */
   readonly startedAtMs: number;
   readonly own: ListedBranches;
+  readonly operations: OperationsSnapshot;
 }
 
 /** The text of a branch that carries the token of the resource that created it. Absent: another client created it. */

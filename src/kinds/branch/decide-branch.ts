@@ -1,7 +1,10 @@
 /** Decides about one DatabaseBranch: what to read next, and what follows: its create, its lease, its reset, its end. */
 import type { ObservedBranch } from "../../domain/branch.ts";
+import { outcomeOf } from "../../domain/operation.ts";
 import { invalidSpec, paused } from "../../engine/decision.ts";
 import { type ProjectFacts, type Reads, wait } from "../../engine/kind.ts";
+import { branchOperations } from "../../operations/reduce-operations.ts";
+import { usableStates } from "../../resource/branch-place.ts";
 import { secondsTime } from "../../resource/conditions.ts";
 import type { DatabaseBranchSpec } from "../../resource/database-branch-schema.ts";
 import { annotations } from "../../resource/names.ts";
@@ -27,18 +30,23 @@ export function decideBranch({ projectId }: ProjectFacts, facts: BranchFacts, re
   if (answered !== undefined && ownership === undefined) {
     return { kind: "RecordBranch", branch: answered };
   }
-  const { snapshot } = reads.project ?? {};
-  if (snapshot === undefined) {
+  const { own, project } = reads;
+  if (project?.snapshot === undefined) {
     return { kind: "Look", at: "Project" };
   }
-  const { own } = reads;
   if (own === undefined) {
     return lookOwn;
   }
   if (own.kind === "NotSupported") {
     return stalls.notSupported(resource);
   }
-  const observation = { ...facts, projectId, own, startedAtMs: snapshot.startedAtMs };
+  const observation = {
+    ...facts,
+    projectId,
+    own,
+    operations: project.operations,
+    startedAtMs: project.snapshot.startedAtMs,
+  };
   const branchId = ownBranchId(facts, own);
   if (isBeingDeleted(resource)) {
     return planDeletion(observation, branchId);
@@ -61,11 +69,8 @@ export function decideBranch({ projectId }: ProjectFacts, facts: BranchFacts, re
   return branch ? { kind: "RecordBranch", branch } : (planUnresolved(observation) ?? planCreate(observation, spec));
 }
 
-/** The states in which a branch can be used. An archived one is only slower at its first use. */
-const usableStates: readonly string[] = ["ready", "archived"];
-
 function planOwned(observation: BranchObservation, spec: DatabaseBranchSpec, branchId: string): Plan {
-  const { own, resource, policy } = observation;
+  const { own, resource } = observation;
   const isRead = own.byId?.branchId === branchId;
   const branch = isRead ? own.byId?.branch : own.list.branches.find(({ id }) => id === branchId);
   if (branch === undefined) {
@@ -80,11 +85,18 @@ function planOwned(observation: BranchObservation, spec: DatabaseBranchSpec, bra
   if (isPaused(resource)) {
     return paused;
   }
-  if (usableStates.includes(branch.state)) {
-    return { kind: "Settled" };
+  return usableStates.includes(branch.state) ? { kind: "Settled" } : planUnfinished(observation, branch);
+}
+
+/** A branch that is being made or reset. Nothing repeats an operation that has failed, so a person must ask for it. */
+function planUnfinished({ operations, resource, policy }: BranchObservation, { id, state }: ObservedBranch): Plan {
+  const shown = branchOperations(operations, { id, answeredIds: [] }, resource.status.operations);
+  const latest = shown.find(({ action }) => action === "create_branch");
+  if (latest !== undefined && outcomeOf(latest) === "Failed") {
+    return stalls.failed(latest, state);
   }
-  const message = `The branch is in the state ${branch.state}. The operator waits until it is ready.`;
-  return wait(branch.state === "resetting" ? "Resetting" : "OperationInFlight", message, policy.operationPollMs);
+  const message = `The branch is in the state ${state}. The operator waits until it is ready.`;
+  return wait(state === "resetting" ? "Resetting" : "OperationInFlight", message, policy.operationPollMs);
 }
 
 /** Clocks differ, so a time up to a minute ahead may have passed at the control plane. */

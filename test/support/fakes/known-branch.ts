@@ -24,6 +24,6 @@ export function knownBranch(
   return parseDatabaseBranch({
     metadata: { namespace, name: "pr-42", uid: "uid-pr-42", resourceVersion: "1", deletionTimestamp },
     spec: { projectId, parent: { name: "main" }, ...spec },
-    status: { ownership: record, ...status },
+    status: { ownership: record, state: "ready", ...status },
   });
 }

@@ -39,6 +39,8 @@ test.each<[string, object, ReturnType<typeof branch> | undefined]>([
   ["its reset may have been sent", resettingNow, branch({ status: { ...reset, resetIntent } })],
   ["it is being reset", resettingNow, branch({ status: { ...reset, conditions: [resetting] } })],
   ["its reset takes long", resettingNow, branch({ status: { ...reset, state: "resetting" } })],
+  ["it has no data yet, or never gets any", unproven, branch({ status: { state: "init" } })],
+  ["it is archived", proven, branch({ status: { state: "archived" } })],
   ["its record is of another resource", unproven, branch({ ownership: { resourceUid: "uid-before" } })],
   ["its record is of another cluster", unproven, branch({ ownership: { clusterId: "cluster-b" } })],
   ["its record is of another URL", unproven, branch({ ownership: { serviceUrl: "https://other.example" } })],

@@ -145,24 +145,29 @@ describe("the password", () => {
 });
 
 test.each([
-  ["apply_config", "running", main, true],
-  ["apply_config", "finished", main, false],
-  ["apply_config", "running", other, false],
-  ["start_compute", "running", main, false],
-])("%s is %s on %s → a configuration is in flight: %s", async (action, status, branchId, isInFlight) => {
-  const resource = access();
-  const operation = observedOperation({
-    id: "op-1",
-    projectId,
-    branchId,
-    createdTime: role.updatedTime,
-    action,
-    status,
-  });
-  const objects = { listRoles: async () => [], listDatabases: async () => [] };
-  const read = await observed(resource, { objects, operations: [operation] });
-  expect(read.isConfigInFlight).toBe(isInFlight);
-});
+  ["apply_config", "running", main, true, false],
+  ["apply_config", "finished", main, false, false],
+  ["apply_config", "failed", main, false, true],
+  ["apply_config", "failed", other, false, false],
+  ["apply_config", "running", other, false, false],
+  ["start_compute", "running", main, false, false],
+])(
+  "%s is %s on %s → a configuration is in flight: %s; it failed: %s",
+  async (action, status, branchId, isInFlight, hasFailed) => {
+    const resource = access();
+    const operation = observedOperation({
+      id: "op-1",
+      projectId,
+      branchId,
+      createdTime: role.updatedTime,
+      action,
+      status,
+    });
+    const objects = { listRoles: async () => [], listDatabases: async () => [] };
+    const read = await observed(resource, { objects, operations: [operation] });
+    expect([read.isConfigInFlight, read.failedConfig !== undefined]).toEqual([isInFlight, hasFailed]);
+  },
+);
 
 test.each<[string, boolean, Given]>([
   ["is asked for", true, { asked: { rotateRequestedAt: "one" } }],

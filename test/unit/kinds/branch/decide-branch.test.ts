@@ -52,7 +52,8 @@ function decide({ spec = {}, status = {}, metadata = {}, posts, listed = [], byI
   const facts = { resource, nowMs, monotonicMs: 0, identity, policy, memory, grant: fullGrant, isDue: true };
   const list = { branches: [main, ...listed], unreadable: [] };
   const read = byId === undefined ? {} : { byId: { branchId: "br-pr", branch: byId ?? undefined } };
-  const project = { snapshot: { startedAtMs: 0 } } as ProjectReads;
+  const operations = { byEndpoint: new Map(), byId: new Map(), unseenIds: new Set() };
+  const project = { snapshot: { startedAtMs: 0 }, operations } as unknown as ProjectReads;
   const reads = { project, own: own ?? { kind: "Listed", list, ...read } } as const;
   return decideBranch({ projectId } as never, facts as unknown as BranchFacts, reads);
 }
@@ -62,6 +63,9 @@ const stalled = (reason: string) => ({ kind: "Stall", reason });
 const deleted = { deletionTimestamp: "2026-11-27T12:00:00Z" };
 const paused = { annotations: { [`${group}/paused`]: "true" } };
 const token = ownershipToken("cluster-a", uid);
+const time = "2026-11-27T11:00:00Z";
+const operation = { action: "create_branch", createdTime: time, updatedTime: time, cause: "SpecChange" };
+const failed = () => ({ ...owned, operations: [{ ...operation, id: "op-1", status: "failed", error: "no room" }] });
 const unreadable = (owner: string): BranchReads => ({
   ...{
     kind: "Listed",
@@ -114,6 +118,17 @@ test.each<readonly [string, Given, object]>([
   ],
   ["owned and ready → settled", ready, { kind: "Settled" }],
   ["archived → settled", { status: owned, listed: [branch({ state: "archived" })] }, { kind: "Settled" }],
+  ["its create failed → Stalled", { status: failed(), listed: [branch({ state: "init" })] }, stalled("BranchFailed")],
+  [
+    "its reset failed → Stalled",
+    { status: failed(), listed: [branch({ state: "resetting" })] },
+    stalled("BranchFailed"),
+  ],
+  [
+    "its reset failed, and is asked for again → reset",
+    { status: failed(), metadata: reset("2"), byId: branch({ state: "resetting" }) },
+    { kind: "ResetBranch" },
+  ],
   ["not ready yet → waits", { status: owned, listed: [branch({ state: "init" })] }, { reason: "OperationInFlight" }],
   ["not listed → read by id", { status: owned }, lookOwn],
   ["gone by id → forgotten", { status: owned, byId: null }, { kind: "ForgetBranch" }],
