@@ -87,7 +87,11 @@ class ProjectReconcile {
     for (const [uid, { key }] of this.#memory.resources) {
       if (!isHere.has(uid)) {
         this.#memory.resources.delete(uid);
-        if (kinds.every(({ store }) => store.get(key) === undefined)) metrics.forgetResource(key);
+        // A resource of a kind that counts no operations has no series, so it keeps none.
+        const isCounted = kinds.some(
+          ({ store }, at) => this.#scopes[at]?.logOf !== undefined && store.get(key) !== undefined,
+        );
+        if (!isCounted) metrics.forgetResource(key);
       }
     }
   }

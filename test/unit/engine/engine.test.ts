@@ -4,8 +4,8 @@ import { ControlPlaneError, type ControlPlaneReason } from "../../../src/domain/
 import { KubernetesError } from "../../../src/domain/resource-store.ts";
 import { fullGrant, noGrant } from "../../../src/engine/grant.ts";
 import { projectId } from "../../support/fakes/fake-service.ts";
-import { toyFinalizer } from "./toy-kind.ts";
-import { ToyScene } from "./toy-scene.ts";
+import { SilentToyKind, toyFinalizer } from "./toy-kind.ts";
+import { ToyScene, toyStore } from "./toy-scene.ts";
 
 const refused = (reason: ControlPlaneReason) => new ControlPlaneError(reason, "no", { effect: "NotApplied" });
 const lost = () => new ControlPlaneError("ConnectionLost", "the connection broke", { effect: "Unknown" });
@@ -62,6 +62,21 @@ describe("finalizer", () => {
     scene.delete();
     await scene.pass(5_000);
     expect([scene.sent, scene.engine.forgotten]).toEqual([["create", "delete"], forgotten]);
+  });
+
+  test.each([
+    ["counts operations → its metrics go", "Counting", [{ namespace: "shop", name: "toy" }]],
+    ["counts none → the metrics of the other one stay", "Silent", []],
+  ] as const)("two kinds have a toy of one name, and the toy goes that %s", async (_, gone, forgotten) => {
+    const silent = new SilentToyKind(toyStore());
+    const scene = new ToyScene([silent]);
+    scene.apply(1);
+    for (const toy of scene.store.list()) silent.store.put({ ...toy, uid: "uid-silent" });
+    await scene.pass(10_000);
+    (gone === "Counting" ? scene.store : silent.store).delete({ namespace: "shop", name: "toy" });
+    await scene.pass(10_000);
+    expect([...scene.store.list(), ...silent.store.list()]).toHaveLength(1);
+    expect(scene.engine.forgotten).toEqual(forgotten);
   });
 
   test("a deletion, and only the finalizer of another controller is left → the object stays, and so does the finalizer", async () => {

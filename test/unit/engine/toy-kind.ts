@@ -94,6 +94,14 @@ export class ToyKind implements Kind<ToyTypes> {
   }
 }
 
+/** As the other one, but it counts no operations. */
+export class SilentToyKind extends ToyKind {
+  override begin(project: ProjectFacts): KindInProject<ToyTypes> {
+    const { logOf: _, ...others } = super.begin(project);
+    return others;
+  }
+}
+
 function decideToy(facts: Facts<ToyTypes>, { project, own }: Reads<ToyTypes>): ToyPlan | CommonPlan {
   const { resource, memory, monotonicMs, policy } = facts;
   const snapshot = project?.snapshot;

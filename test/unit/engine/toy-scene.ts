@@ -10,24 +10,29 @@ import { type Toy, ToyKind, type ToyStatus, toyFinalizer } from "./toy-kind.ts";
 
 const key = { namespace: "shop", name: "toy" };
 
+export const toyStore = () =>
+  new FakeStore<Toy, ToyStatus>({
+    finalizer: toyFinalizer,
+    indexesOf: () => [],
+    parseStatus: (stored) => stored as ToyStatus,
+  });
+
 export class ToyScene {
   readonly clock = new FakeClock();
   /** Writes to the API server and changes of the control plane, in their order. */
   readonly steps: string[] = [];
   readonly service = new FakeService(this.clock, this.steps);
-  readonly store = new FakeStore<Toy, ToyStatus>({
-    finalizer: toyFinalizer,
-    indexesOf: () => [],
-    parseStatus: (stored) => stored as ToyStatus,
-  });
+  readonly store = toyStore();
   readonly kind = new ToyKind(this.store);
-  readonly engine = new FakeEngine({
-    ...{ clock: this.clock, kinds: [this.kind], controlPlane: this.service.controlPlane },
-    identity: { clusterId: "cluster-a", serviceUrl: this.service.controlPlane.serviceUrl },
-    policy: { createSettleMs: 20_000, operationPollMs: 5_000, resyncMs: 600_000 },
-  });
+  readonly engine: FakeEngine;
 
-  constructor() {
+  /** @param others further kinds, which come after the first one */
+  constructor(others: readonly ToyKind[] = []) {
+    this.engine = new FakeEngine({
+      ...{ clock: this.clock, kinds: [this.kind, ...others], controlPlane: this.service.controlPlane },
+      identity: { clusterId: "cluster-a", serviceUrl: this.service.controlPlane.serviceUrl },
+      policy: { createSettleMs: 20_000, operationPollMs: 5_000, resyncMs: 600_000 },
+    });
     this.store.afterWrite = (write) => void this.steps.push(write);
   }
 
