@@ -49,10 +49,9 @@ export class KindStore<Resource extends StoredResource<Status>, Status extends o
     const name = this.#nameOf(key);
     const stored = await readObject(this.#options.connection, name, this.#pathOf(key));
     if (stored === undefined) {
-      // A write with an unknown result may have deleted the object; otherwise the watch reports the deletion.
-      if (this.#doubtful.delete(name) && before !== undefined) {
-        this.putOwnDeletion(before);
-      }
+      // A write with an unknown result, or another client, has deleted the object. The watch may report it much later.
+      this.#doubtful.delete(name);
+      if (before !== undefined) this.putOwnDeletion(before);
       return undefined;
     }
     const resource = this.#options.kind.parse(stored);

@@ -173,6 +173,13 @@ describe("the store", () => {
     expect(connection.calls.map((call) => call.method)).toEqual(["PATCH", "GET"]);
   });
 
+  it("a read finds nothing, and no write failed before → the object is gone from the cache too", async () => {
+    const { connection, store, put } = createStore();
+    put(stored({}));
+    connection.respond = failing(new KubernetesError("NotFound", "no such object"));
+    expect([await store.read(key), store.get(key)]).toEqual([undefined, undefined]);
+  });
+
   it("a name that is no path segment → is escaped", async () => {
     const { connection, store } = createStore();
     connection.respond = () => stored({});
