@@ -270,8 +270,6 @@ export class ResourceReconcile<T extends KindTypes> extends Decision<T> {
     const stored = await storeStep(this, step);
     this.#isDone = true;
     if (stored === undefined) {
-      // The resource is gone or replaced. The watch reports that soon.
-      this.memory.dueAtMs = 0;
       return;
     }
     this.memory.writeFailures = 0;
