@@ -10,7 +10,14 @@ import {
   databaseBranchKind,
   planeKinds,
 } from "../kubernetes/store/resource-kinds.ts";
-import { type ComputeEndpoint, noProject, planeOf, projectIdOf, workProjectOf } from "../resource/compute-endpoint.ts";
+import {
+  type ComputeEndpoint,
+  isObserved,
+  noProject,
+  planeOf,
+  projectIdOf,
+  workProjectOf,
+} from "../resource/compute-endpoint.ts";
 import { idOfPlane, planeIdOf } from "../resource/control-plane-resource.ts";
 import type { DatabaseBranch } from "../resource/database-branch.ts";
 import { isTokenOfCluster, ownershipToken } from "../resource/identity.ts";
@@ -149,7 +156,10 @@ export class PluginRun {
     const [annotation, handled] = powers[action];
     const value = new Date().toISOString();
     const withdrawn = Object.fromEntries(Object.values(powers).map(([name]) => [name, null]));
-    await this.#report(await this.#selected(names, [computeEndpointKind]), async ({ key, spec }) => {
+    await this.#report(await this.#selected(names, [computeEndpointKind]), async (endpoint) => {
+      const { key, spec } = endpoint;
+      if (isObserved(endpoint))
+        throw new Error("spec.management is Observe: the operator only observes it, and does not start or suspend it.");
       if (action === "wake" && spec.kind === "Valid" && spec.spec.disabled === true)
         throw new Error("spec.disabled is true, so the operator would not start it.");
       await this.#cluster.annotate(key, { ...withdrawn, [annotation]: value });

@@ -329,6 +329,11 @@ describe("kubectl endpoints", () => {
     await world.apply("orders", project, { type: "ReadWrite", disabled: true });
     const disabled = await endpoints(world, "wake", "orders", "--wait");
     expect(disabled).toMatchObject({ code: 1, err: expect.stringContaining("spec.disabled is true") });
+    await world.apply("orders", project, { type: "ReadWrite", management: "Observe" });
+    for (const command of ["wake", "suspend"]) {
+      const observed = await endpoints(world, command, "orders", "--wait");
+      expect(observed).toMatchObject({ code: 1, err: expect.stringContaining("spec.management is Observe") });
+    }
     expect(await endpoints(world, "wake", "nothing")).toMatchObject({ code: 1, out: "" });
   });
 
