@@ -69,9 +69,9 @@ const nextSteps = {
 const ownSteps: Readonly<Record<string, string>> = {
   NotObserved: "Wait a moment. If it lasts, see whether the operator runs and watches this namespace.",
   OperationFailed:
-    "Start the compute with kubectl endpoints wake, or change spec. If nothing will repeat the operation, acknowledge it.",
+    "After a failed start_compute, run kubectl endpoints wake. Otherwise do what the message says, or change spec. If nothing will repeat the operation, acknowledge it.",
   Retrying: "If the message names a mistake, correct it. The operator tries again by itself.",
-  EndpointNotFound: "Correct spec.endpointRef, or create that ComputeEndpoint.",
+  EndpointNotFound: "Create that ComputeEndpoint, or create this resource again with another spec.endpointRef.",
   WaitingForApproval: "Run the command to approve the change, or take the change back in spec.",
 };
 
