@@ -9,12 +9,12 @@ export const remedies = {
   Forbidden:
     "Give the API key the permission for this project, or use another key. The operator tries again by itself.",
   Rejected:
-    "Change spec so that the control plane accepts it, or raise the limit that it names. The operator tries again by itself.",
+    "Correct what the control plane names: change spec, or create the resource again if the field cannot be changed. Or raise the limit that it names. The operator tries again by itself.",
   BranchOccupied: "Delete the other endpoint of that branch, or set spec.branchId to another branch.",
   ProjectLocked:
     "Look at that operation in the control plane, and ask its support if the operation never ends. The operator tries again by itself.",
   ProjectNotFound:
-    "Make sure that the project exists and that the API key has access to it. projectId cannot be changed: for another project create another ComputeEndpoint.",
+    "Make sure that the project exists and that the API key has access to it. projectId cannot be changed: for another project create another resource.",
   BranchNotFound: "Create the branch, or set spec.branchId of the ComputeEndpoint to a branch of the project.",
 } as const satisfies Partial<Record<StallReason, string>>;
 
