@@ -164,7 +164,7 @@ function observedText(ignored: readonly string[]): string {
 }
 
 function goneText(endpointId: string): string {
-  return `Another client deleted endpoint ${endpointId}. The operator creates another one.`;
+  return `Endpoint ${endpointId} is gone: another client deleted it, or its branch was deleted. The operator creates another one.`;
 }
 
 /** The endpoint serves as before. Only a waiting move is not Ready: a client must not work on the old branch. */
