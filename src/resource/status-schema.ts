@@ -51,7 +51,7 @@ const operation = z.object({
   cause: z
     .enum(["SpecChange", "Drift", "ControlPlane", "Other"])
     .describe(
-      "SpecChange: a request of the operator. Drift: the operator set back a change by another client. ControlPlane: the control plane itself. Other: another client.",
+      "SpecChange: a request of the operator. Drift: the operator set back a change by another client. ControlPlane: the control plane itself. Other: another client, or the operator's own work for a DatabaseAccess.",
     ),
   createdTime: time("When the control plane created the operation."),
   updatedTime: time("When the control plane last changed the operation."),
