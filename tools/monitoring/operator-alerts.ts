@@ -107,9 +107,9 @@ export const operatorAlerts: readonly Alert[] = [
     for: "20m",
     summary: "{{ $labels.control_plane }} throttles the operator: {{ $value | humanizePercentage }} of its calls wait",
     description:
-      "This control plane keeps answering 429, so changes are late and failed operations are reported late. The name settings " +
-      "stands for the control plane of the settings. Other control planes continue. Find the other clients of the key or the " +
-      "account. Then raise the limit, or PROJECT_POLL_SECONDS.",
+      "This control plane keeps answering 429, or the operator's request budget for it is used up. So changes are late, and " +
+      "failed operations are reported late. The name settings stands for the control plane of the settings. Other control planes continue. " +
+      "Find the other clients of the key or the account. Then raise the limit, or PROJECT_POLL_SECONDS.",
   },
   {
     name: "EndpointOperatorQueueNotDraining",
