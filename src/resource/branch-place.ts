@@ -20,12 +20,9 @@ export type BranchPlace =
       readonly copy: string;
     }
   /** There is no DatabaseBranch, it is being deleted, made or reset, or its record does not prove a branch. */
-  | { readonly kind: "Unproven"; readonly name: string; readonly isResetting?: boolean }
+  | { readonly kind: "Unproven"; readonly name: string; readonly isUnfinished?: boolean }
   /** The DatabaseBranch is of another project or control plane. */
   | { readonly kind: "Mismatch"; readonly name: string };
-
-/** The states in which a branch can be used. An archived one is only slower at its first use. */
-export const usableStates: readonly string[] = ["ready", "archived"];
 
 export const byId: BranchPlace = { kind: "ById" };
 
@@ -45,10 +42,9 @@ export function placeOf(resource: ComputeEndpoint, find: FindBranch, identity: I
   }
   const { parent } = branch.spec.spec;
   const { ownership, lastResetTime: copy = "Created", resetIntent, state = "", conditions } = branch.status;
-  const isShown = state === "resetting" || conditionOf(conditions, "Ready")?.reason === "Resetting";
-  const isResetting = isShown || resetIntent !== undefined;
-  const isUsable = usableStates.includes(state) && !isResetting;
-  return ownership !== undefined && isUsable && isRecordOf(branch, ownership, identity)
+  const isShown = ["init", "resetting"].includes(state) || conditionOf(conditions, "Ready")?.reason === "Resetting";
+  const isUnfinished = isShown || resetIntent !== undefined;
+  return ownership !== undefined && !isUnfinished && isRecordOf(branch, ownership, identity)
     ? { kind: "Proven", branchId: ownership.branchId, parent: parent?.name ?? parent?.branchId ?? "", copy }
-    : { kind: "Unproven", name, ...(isResetting && { isResetting }) };
+    : { kind: "Unproven", name, ...(isUnfinished && { isUnfinished }) };
 }

@@ -56,7 +56,7 @@ test("a create or a reset fails → Stalled with its error, and the endpoint wai
   await scene.untilStalled("pr-1", "BranchFailed");
   await scene.annotate("pr-1", "resetRequestedAt", "second");
   await scene.untilReady("pr-1");
-  await world.untilEvents("pr-1", ["BranchReset"]);
+  await world.untilEvents("pr-1", ["BranchCreated", "BranchFailed", "BranchReset"]);
 
   await world.sandbox.failNext("create_branch", { error: "no room" });
   await scene.apply("pr-2");
@@ -66,7 +66,7 @@ test("a create or a reset fails → Stalled with its error, and the endpoint wai
   const { status } = await world.until("orders", "waits", ({ status: { conditions = [] } }) =>
     conditions.some(({ reason }) => reason === "WaitingForBranch"),
   );
-  expect(status.endpointId).toBeUndefined();
+  expect(status.ownership).toBeUndefined();
 });
 
 test("a branch with children → Stalled until they are gone; a retained one stays", async () => {

@@ -8,7 +8,7 @@ import type { DatabaseAccess } from "../../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessStatus } from "../../resource/database-access-schema.ts";
 import { databaseAccessNames } from "../../resource/names.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
-import { attemptOf, isFirstPassword, isRecordedElsewhere, recordedObjects } from "./access-records.ts";
+import { attemptOf, isRecordedElsewhere, recordedObjects } from "./access-records.ts";
 import { bindingOf, readOwnSecret, trySecret, writeSecret } from "./access-secret.ts";
 import { accessEvents, accessNote, accessStatus } from "./access-status.ts";
 import {
@@ -137,7 +137,7 @@ class AccessesInProject implements KindInProject<AccessTypes> {
     throw new Error(`unreachable: ${plan?.kind} sends nothing`);
   }
 
-  /** Writes the Secret of the plan, or with the password of the answer to a reset. A first one waits for apply_config. */
+  /** Writes the Secret of the plan, or with the password of the answer to a reset. */
   async apply(step: AccessStep): Promise<AppliedSecret | undefined> {
     const { plan, outcome } = step;
     const observation = observationAfter(this.#context, step);
@@ -145,7 +145,7 @@ class AccessesInProject implements KindInProject<AccessTypes> {
       return await writeSecret(this.#context, observation, plan);
     }
     const isReset = plan?.kind === "ResetPassword" && outcome.kind === "Accepted" && outcome.answer.password;
-    if (observation?.password.kind !== "Known" || !isReset || isFirstPassword(observation)) {
+    if (observation?.password.kind !== "Known" || !isReset) {
       return undefined;
     }
     const data = bindingOf(observation, observation.password.password.reveal());

@@ -37,11 +37,6 @@ export function isInherited({ spec, endpoint, objects }: Observed): boolean {
   return isMade && recordOf(objects, endpoint, "Role")?.freshOn !== endpoint.copy;
 }
 
-/** Whether the Secret waits until PostgreSQL has the password: nobody uses it yet, or it must not be the parent's. */
-export function isFirstPassword(observation: Observed & Pick<AccessObservation, "resource">): boolean {
-  return observation.resource.status.secret === undefined || isInherited(observation);
-}
-
 /** Notes that the role has a password of its own. */
 export function withFreshRole(observed: Observed): readonly AccessObject[] {
   const { objects, endpoint } = observed;

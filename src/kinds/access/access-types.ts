@@ -142,7 +142,7 @@ interface Observed extends BranchContents {
   readonly isAnswered: boolean;
   /** Whether an operation that changes roles and databases of the branch has not ended. */
   readonly isConfigInFlight: boolean;
-  /** The newest such operation, if it failed: PostgreSQL may not have the roles, databases and passwords of the lists. */
+  /** The newest such operation, if it failed: PostgreSQL may not have the roles and databases of the lists. */
   readonly failedConfig: Operation | undefined;
 }
 

@@ -6,7 +6,6 @@ import type { ProjectReads } from "../../engine/project-reads.ts";
 import { type DatabaseAccess, secretKeyOf } from "../../resource/database-access.ts";
 import { annotations } from "../../resource/names.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
-import { isFirstPassword } from "./access-records.ts";
 import { bindingOf, secretsForbidden } from "./access-secret.ts";
 import {
   type AccessContext,
@@ -159,19 +158,21 @@ function create({ endpoint, spec }: AccessObservation, type: ObjectType): Plan {
   return { kind: "CreateObject", object: { type, name, projectId, branchId, origin: "Requested" } };
 }
 
-/** The list may show a role or a password before PostgreSQL has it. */
-function planConfiguration(observation: AccessObservation): Plan | undefined {
-  const message = "Waiting for apply_config to end: it brings role, database and password to PostgreSQL.";
-  return observation.isConfigInFlight && isFirstPassword(observation)
-    ? wait("OperationInFlight", message, observation.policy.operationPollMs)
+/** The list may show a role before PostgreSQL has it. A resource whose Secret was written before does not wait. */
+function planConfiguration({ isConfigInFlight, resource, policy }: AccessObservation): Plan | undefined {
+  const message = "Waiting for apply_config to end: it creates role and database in PostgreSQL.";
+  return isConfigInFlight && resource.status.secret === undefined
+    ? wait("OperationInFlight", message, policy.operationPollMs)
     : undefined;
 }
 
-/** Nothing repeats the operation. Any later one of the branch brings everything along. */
-function planFailedConfiguration(observation: AccessObservation): Plan | undefined {
-  const { id, error = "without a reason" } = observation.failedConfig ?? {};
-  const message = `Operation ${id} (apply_config) failed: ${error}. So PostgreSQL may not have the role, its password or the database, and the Secret waits. Any later apply_config of the branch brings them along. For one, annotate this resource with ${annotations.rotateRequestedAt}=<any new value>, or change the size of the ComputeEndpoint.`;
-  return id !== undefined && isFirstPassword(observation) ? stall("ConfigurationFailed", message) : undefined;
+/** A later operation of the branch that succeeds brings everything along. What existed before does not depend on it. */
+function planFailedConfiguration({ failedConfig, resource, objects, endpoint }: AccessObservation): Plan | undefined {
+  const isOurs = objects.some(({ branchId, origin }) => branchId === endpoint.branchId && origin === "Created");
+  const message = `The operation apply_config, which brings role and database to PostgreSQL, failed: ${failedConfig?.error ?? "without a reason"}. The Secret waits until another one succeeds. For one, change the size of the ComputeEndpoint.`;
+  return failedConfig !== undefined && isOurs && resource.status.secret === undefined
+    ? stall("ConfigurationFailed", message)
+    : undefined;
 }
 
 function planPassword(observation: AccessObservation): Plan | undefined {

@@ -94,8 +94,7 @@ async function observeAccess(
   const contents = await readContents(endpoint, from);
   const changes = project.operations.operations.filter((each) => isConfig(each, endpoint.branchId));
   const isConfigInFlight = changes.some(isInFlight) && project.lockedForMs(monotonicMs) < lockPatienceMs;
-  const [latest] = changes;
-  const failedConfig = latest !== undefined && outcomeOf(latest) === "Failed" ? latest : undefined;
+  const [failedConfig] = changes.slice(0, 1).filter((each) => outcomeOf(each) === "Failed");
   const seen = { kind: "Access", endpoint, secret, ...contents, isConfigInFlight, failedConfig } as const;
   const role = roleIn({ ...contents, spec });
   const pending = memory.hint?.password;

@@ -25,13 +25,7 @@ export function planRotation(observation: AccessObservation): Plan | undefined {
   const isWanted = isInherited(observation)
     ? !observation.isAnswered
     : isRotationOpen(observation) && !hasNewPassword(observation, role);
-  return isWanted || isAskedAgain(observation) ? { kind: "ResetPassword" } : undefined;
-}
-
-/** After a reset whose operation failed, a further request resets the password once more. */
-function isAskedAgain({ failedConfig, openReset, resource }: AccessObservation): boolean {
-  const isOther = openReset?.requestedAt !== resource.annotations[annotations.rotateRequestedAt];
-  return failedConfig !== undefined && isOther && isRotationAsked(resource);
+  return isWanted ? { kind: "ResetPassword" } : undefined;
 }
 
 /** Any other password than the last written one counts as the rotation, also if another client has set it. */

@@ -14,12 +14,12 @@ import {
   withoutEmpty,
 } from "../../engine/summary.ts";
 import { branchOperations } from "../../operations/reduce-operations.ts";
-import { conditionOf } from "../../resource/conditions.ts";
 import type { DatabaseBranchStatus } from "../../resource/database-branch-schema.ts";
 import { planeRecord } from "../../resource/identity.ts";
 import { annotations } from "../../resource/names.ts";
 import { branchWording, stalls } from "./branch-texts.ts";
 import { type BranchPlan, type BranchStep, ownBranchId } from "./branch-types.ts";
+import { usableStates } from "./decide-branch.ts";
 
 /** Equal input gives equal status, so a resource at rest causes no write. */
 export function branchStatus(context: ProjectFacts, step: BranchStep): DatabaseBranchStatus {
@@ -156,18 +156,23 @@ export function branchEvents(step: BranchStep, next: DatabaseBranchStatus | unde
   const isNew = id !== undefined && id !== before.ownership?.branchId;
   const leaseMs = (spec.kind === "Valid" ? (spec.spec.leaseDurationSeconds ?? 0) : 0) * 1_000;
   const isLate = outcome.kind === "Failed" && Date.parse(next.expiresTime ?? "") - facts.nowMs < leaseMs / 4;
-  const [readyBefore, ready] = [before, next].map(({ conditions }) => conditionOf(conditions, "Ready"));
-  const isReset = readyBefore?.reason === "Resetting" && ready?.status === "True";
   return [
     ...(isNew ? [normal("BranchCreated", "Create", `Created branch ${id}.`)] : []),
     ...(plan?.kind === "ForgetBranch" ? [warning("BranchGone", "Observe", goneText)] : []),
-    ...(isReset
+    ...(!isNew && hasReset(before, next)
       ? [normal("BranchReset", "Update", "The branch got the data of its parent anew, and connections dropped.")]
       : []),
     ...(isLate
       ? [warning("BranchExpiresSoon", "Update", `The lease ends at ${next.expiresTime}, and it could not be renewed.`)]
       : []),
   ];
+}
+
+/** Whether a reset that was asked for has ended: an accepted one may still fail. */
+function hasReset(before: DatabaseBranchStatus, next: DatabaseBranchStatus): boolean {
+  const { lastHandledResetAt: handled, state = "" } = next;
+  const isOpen = before.state === "resetting" || before.lastHandledResetAt !== handled;
+  return isOpen && handled !== undefined && usableStates.includes(state);
 }
 
 function releaseEvents(cause: string, { ownership, createIntent }: DatabaseBranchStatus): readonly ResourceEvent[] {

@@ -47,10 +47,10 @@ export const stalls = {
       "BranchExpired",
       `The lease of branch ${branchId} ended at ${time}, and the control plane deleted the branch. Recover it there within seven days, or delete this resource and create it again.`,
     ),
-  failed: ({ id, action, error = "without a reason" }: StatusOperation, state: string) =>
+  failed: ({ action, error = "without a reason" }: StatusOperation, state: string) =>
     stall(
       "BranchFailed",
-      `Operation ${id} (${action}) failed: ${error}. The branch stays in the state ${state}, and nothing uses it. ${state === "resetting" ? `To reset it again, set the annotation ${annotations.resetRequestedAt} to a new value.` : "Delete this resource, and create it again."}`,
+      `The operation ${action} failed: ${error}. The branch stays in the state ${state}, and nothing uses it. ${state === "resetting" ? `To reset it again, set the annotation ${annotations.resetRequestedAt} to a new value.` : "Delete this resource, and create it again."}`,
     ),
   hasChildren: (what: string, children: readonly string[]) =>
     stall(

@@ -4,7 +4,6 @@ import { outcomeOf } from "../../domain/operation.ts";
 import { invalidSpec, paused } from "../../engine/decision.ts";
 import { type ProjectFacts, type Reads, wait } from "../../engine/kind.ts";
 import { branchOperations } from "../../operations/reduce-operations.ts";
-import { usableStates } from "../../resource/branch-place.ts";
 import { secondsTime } from "../../resource/conditions.ts";
 import type { DatabaseBranchSpec } from "../../resource/database-branch-schema.ts";
 import { annotations } from "../../resource/names.ts";
@@ -19,6 +18,9 @@ import {
   resetAttempt,
 } from "./branch-types.ts";
 import { planCreate, planUnresolved, settleLeftMs } from "./plan-create.ts";
+
+/** The states in which a branch can be used. An archived one is only slower at its first use. */
+export const usableStates: readonly string[] = ["ready", "archived"];
 
 const lookOwn: Plan = { kind: "Look", at: "Own" };
 

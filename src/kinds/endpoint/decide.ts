@@ -100,7 +100,7 @@ function placedSpec(spec: ComputeEndpointSpec, place: BranchPlace = byId): Place
     case "Proven":
       return { ...spec, branchId: place.branchId };
     case "Unproven": {
-      const message = `DatabaseBranch ${place.name} does not exist, is being deleted or reset, or has no branch yet. The operator continues when its branch can be used.`;
+      const message = `DatabaseBranch ${place.name} does not exist, is being deleted, made or reset, or has no branch yet. The operator continues when its branch can be used.`;
       return wait("WaitingForBranch", message);
     }
     case "Mismatch": {

@@ -153,7 +153,7 @@ export class EndpointsInProject implements KindInProject<EndpointTypes> {
     const { plan, facts } = step;
     const isRetained = next === undefined && plan?.kind === "RemoveFinalizer" && plan.cause === "Retained";
     const place = isRetained ? this.#placeOf(facts.resource) : byId;
-    return place.kind === "Unproven" && !place.isResetting ? [branchGone(place.name)] : eventsFor(step, next);
+    return place.kind === "Unproven" && !place.isUnfinished ? [branchGone(place.name)] : eventsFor(step, next);
   }
 
   /** Endpoints with this cluster's token that belong to no resource. A resource without one may still find its own. */

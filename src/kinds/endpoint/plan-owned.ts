@@ -151,7 +151,7 @@ function planReplacement({ origin, endpointId }: Ownership): Plan {
   if (origin !== "Adopted") {
     return { kind: "ForgetEndpoint", endpointId };
   }
-  const message = `Another client deleted the adopted endpoint ${endpointId}, and the operator does not replace an adopted endpoint. Delete this resource. To get a new endpoint, create a resource without spec.adoption.`;
+  const message = `The adopted endpoint ${endpointId} is gone, and the operator does not replace an adopted endpoint. Delete this resource. To get a new endpoint, create a resource without spec.adoption.`;
   return stall("EndpointGone", message);
 }
 

@@ -8,7 +8,7 @@ const identity = { clusterId: "cluster-a", serviceUrl: "https://control.example/
 const planeRef = { kind: "ControlPlane", name: "own" };
 const metadata = { namespace: "preview", name: "pr-42", uid: "uid-pr-42", resourceVersion: "1" };
 const unproven = { kind: "Unproven", name: "pr-42" };
-const resettingNow = { ...unproven, isResetting: true };
+const unfinished = { ...unproven, isUnfinished: true };
 const mismatch = { kind: "Mismatch", name: "pr-42" };
 
 const branch = (change: Parameters<typeof knownBranch>[1] = {}) =>
@@ -36,10 +36,10 @@ test.each<[string, object, ReturnType<typeof branch> | undefined]>([
   ["it does not exist", unproven, undefined],
   ["it has no branch yet", unproven, branch({ status: { ownership: undefined } })],
   ["it is being deleted", unproven, branch({ deletionTimestamp: "2026-11-27T20:00:00Z" })],
-  ["its reset may have been sent", resettingNow, branch({ status: { ...reset, resetIntent } })],
-  ["it is being reset", resettingNow, branch({ status: { ...reset, conditions: [resetting] } })],
-  ["its reset takes long", resettingNow, branch({ status: { ...reset, state: "resetting" } })],
-  ["it has no data yet, or never gets any", unproven, branch({ status: { state: "init" } })],
+  ["its reset may have been sent", unfinished, branch({ status: { ...reset, resetIntent } })],
+  ["it is being reset", unfinished, branch({ status: { ...reset, conditions: [resetting] } })],
+  ["its reset takes long", unfinished, branch({ status: { ...reset, state: "resetting" } })],
+  ["it has no data yet, or never gets any", unfinished, branch({ status: { state: "init" } })],
   ["it is archived", proven, branch({ status: { state: "archived" } })],
   ["its record is of another resource", unproven, branch({ ownership: { resourceUid: "uid-before" } })],
   ["its record is of another cluster", unproven, branch({ ownership: { clusterId: "cluster-b" } })],

@@ -49,10 +49,9 @@ const onPreview = { endpoint: { ...observation().endpoint, copy: "Created" } };
 const fresh = { objects: [{ ...record("Role", "Existing"), freshOn: "Created" }, record("Database", "Existing")] };
 const wasReset = { endpoint: { ...onPreview.endpoint, copy: "2026-11-21T11:00:00Z" } };
 
-const askedAgain = { asked: { rotateRequestedAt: "two" } };
 const operation = { id: "op-1", projectId: "p-1", branchId: main, action: "apply_config", status: "failed" };
-const failed = { failedConfig: observedOperation({ ...operation, createdTime: role.updatedTime }) };
-const failedAgain = { ...failed, ...openReset, isAnswered: true };
+const failed = { failedConfig: observedOperation({ ...operation, createdTime: role.updatedTime }), isAnswered: true };
+const existing = { objects: [record("Role", "Existing"), record("Database", "Existing")] };
 
 type Row = readonly [name: string, want: string, given: Given, change: Partial<AccessObservation>];
 
@@ -70,11 +69,13 @@ const rows: readonly Row[] = [
   ["the role may not be in PostgreSQL yet", "Wait OperationInFlight", first, { isConfigInFlight: true }],
   ["a later configuration is in flight", "Settled", {}, { isConfigInFlight: true }],
   ["the configuration of the role failed", "Stall ConfigurationFailed", first, failed],
-  ["so it did, and a rotation is asked for", "ResetPassword", { ...first, ...asked }, failed],
-  ["so it did, and that reset failed too", "Stall ConfigurationFailed", { ...first, ...asked }, failedAgain],
-  ["so it did, and another rotation is asked for", "ResetPassword", { ...first, ...askedAgain }, failedAgain],
+  [
+    "so it did, and role and database existed before",
+    "WriteSecret Created right",
+    first,
+    { ...failed, ...existing, ...noSecret },
+  ],
   ["a later configuration failed", "Settled", {}, failed],
-  ["a preview's own password failed", "Stall ConfigurationFailed", {}, { ...onPreview, ...failed, isAnswered: true }],
 
   ["a rotation is asked for", "ResetPassword", asked, {}],
   ["that rotation was done", "Settled", done, {}],
