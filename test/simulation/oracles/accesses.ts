@@ -52,10 +52,19 @@ export function problemOfAccess(world: World, access: StoredObject): Problem | u
   }
   const endpoint = world.stored(endpointNameOf(access));
   if (endpoint === undefined || conditionOf(endpoint, "Ready")?.status !== "True") return undefined;
+  if (ready.reason === "ConfigurationFailed" && hasFailedConfig(world, access)) return undefined;
   if (ready.status !== "True") {
     return { promise: "L1", text: `is not Ready: ${ready.reason}: ${ready.message}` };
   }
   return secretProblem(world, access);
+}
+
+/** What a failed apply_config left out only another one brings along. */
+function hasFailedConfig(world: World, access: StoredObject): boolean {
+  const role = roleOf(world, access);
+  const isConfig = (each: { readonly action: string; readonly branchId?: string | undefined }) =>
+    each.action === "apply_config" && each.branchId === role?.branchId;
+  return role !== undefined && world.controlPlane.history(role.projectId).findLast(isConfig)?.status === "failed";
 }
 
 function secretProblem(world: World, access: StoredObject): Problem | undefined {
