@@ -43,8 +43,14 @@ export function failureEvent(operation: Operation): ResourceEvent {
   return warning("OperationFailed", "Observe", note);
 }
 
-function shortError({ error }: Pick<Operation, "error">): { readonly error?: string } {
+function shortError({ error }: Partial<Pick<Operation, "error">>): { readonly error?: string } {
   return error === undefined ? {} : { error: error.slice(0, errorLimit) };
+}
+
+/** The control plane's text on a failure, shortened, for the end of a sentence: `: no room`. "": it gives none. */
+export function failureCause(operation: Partial<Pick<Operation, "error">>): string {
+  const { error = "" } = shortError(operation);
+  return error && `: ${error.replace(/\.$/, "")}`;
 }
 
 /** Unfinished operations come first, and of those a running one before a scheduled one. `kubectl get` shows the first. */

@@ -286,7 +286,7 @@ test("the control plane of the settings → only src/planes and the form of the 
 
 /** Lines of TypeScript. A total may fall, and its limit with it. Issues 12 and 13 add 900 each to the operator. */
 test.each([
-  ["src", 19_646, (path: string) => !path.startsWith("sandbox/")],
+  ["src", 19_648, (path: string) => !path.startsWith("sandbox/")],
   ["src", 14_200, (path: string) => path.startsWith("sandbox/")],
   ["tools", 10_304, () => true],
   ["test", 45_214, () => true],

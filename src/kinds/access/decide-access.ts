@@ -3,6 +3,7 @@ import type { SecretWriteCause } from "../../domain/resource-store.ts";
 import { isSameStored } from "../../domain/same-stored.ts";
 import { type Reads, stall, wait } from "../../engine/kind.ts";
 import type { ProjectReads } from "../../engine/project-reads.ts";
+import { failureCause } from "../../operations/status-operations.ts";
 import { type DatabaseAccess, secretKeyOf } from "../../resource/database-access.ts";
 import { annotations } from "../../resource/names.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
@@ -169,10 +170,11 @@ function planConfiguration({ isConfigInFlight, resource, policy }: AccessObserva
 /** A later operation of the branch that succeeds brings everything along. What existed before does not depend on it. */
 function planFailedConfiguration({ failedConfig, resource, objects, endpoint }: AccessObservation): Plan | undefined {
   const isOurs = objects.some(({ branchId, origin }) => branchId === endpoint.branchId && origin === "Created");
-  const message = `The operation apply_config, which brings role and database to PostgreSQL, failed: ${failedConfig?.error ?? "without a reason"}. The Secret waits until another one succeeds. For one, change the size of the ComputeEndpoint.`;
-  return failedConfig !== undefined && isOurs && resource.status.secret === undefined
-    ? stall("ConfigurationFailed", message)
-    : undefined;
+  if (failedConfig === undefined || !isOurs || resource.status.secret !== undefined) {
+    return undefined;
+  }
+  const message = `The operation apply_config, which brings role and database to PostgreSQL, failed${failureCause(failedConfig)}. The Secret waits until another one succeeds. For one, change the size of the ComputeEndpoint.`;
+  return stall("ConfigurationFailed", message);
 }
 
 function planPassword(observation: AccessObservation): Plan | undefined {

@@ -1,6 +1,7 @@
 /** The texts of a DatabaseBranch. */
 import { stall } from "../../engine/kind.ts";
 import type { Wording } from "../../engine/summary.ts";
+import { failureCause } from "../../operations/status-operations.ts";
 import type { DatabaseBranch } from "../../resource/database-branch.ts";
 import { annotations } from "../../resource/names.ts";
 import type { StatusOperation } from "../../resource/status-schema.ts";
@@ -47,10 +48,10 @@ export const stalls = {
       "BranchExpired",
       `The lease of branch ${branchId} ended at ${time}, and the control plane deleted the branch. Recover it there within seven days, or delete this resource and create it again.`,
     ),
-  failed: ({ action, error = "without a reason" }: StatusOperation, state: string) =>
+  failed: (operation: StatusOperation, state: string) =>
     stall(
       "BranchFailed",
-      `The operation ${action} failed: ${error}. The branch stays in the state ${state}, and nothing uses it. ${state === "resetting" ? `To reset it again, set the annotation ${annotations.resetRequestedAt} to a new value.` : "Delete this resource, and create it again."}`,
+      `The operation ${operation.action} failed${failureCause(operation)}. The branch stays in the state ${state}, and nothing uses it. ${state === "resetting" ? `To reset it again, set the annotation ${annotations.resetRequestedAt} to a new value.` : "Delete this resource, and create it again."}`,
     ),
   hasChildren: (what: string, children: readonly string[]) =>
     stall(

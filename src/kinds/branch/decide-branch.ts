@@ -42,13 +42,8 @@ export function decideBranch({ projectId }: ProjectFacts, facts: BranchFacts, re
   if (own.kind === "NotSupported") {
     return stalls.notSupported(resource);
   }
-  const observation = {
-    ...facts,
-    projectId,
-    own,
-    operations: project.operations,
-    startedAtMs: project.snapshot.startedAtMs,
-  };
+  const { operations } = project;
+  const observation = { ...facts, projectId, own, operations, startedAtMs: project.snapshot.startedAtMs };
   const branchId = ownBranchId(facts, own);
   if (isBeingDeleted(resource)) {
     return planDeletion(observation, branchId);

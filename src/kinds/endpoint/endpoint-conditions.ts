@@ -9,6 +9,7 @@ import {
   type Wording,
   whileDeleting,
 } from "../../engine/summary.ts";
+import { failureCause } from "../../operations/status-operations.ts";
 import { type ConditionDraft, conditionOf } from "../../resource/conditions.ts";
 import { annotations } from "../../resource/names.ts";
 import type { ComputeEndpointStatus, Condition } from "../../resource/status-schema.ts";
@@ -77,12 +78,9 @@ function lastOperationDraft(failedActions: FailedActions): ConditionDraft {
     const message = "No operation has failed, or a later one of the same action succeeded.";
     return { type, status: "True", reason: "NoFailure", message };
   }
-  const message = `Failed: ${failedActions.map(failureText).join("; ")}. A later success of the same action clears it; to clear it by hand, annotate with ${annotations.acknowledgeOperation}=${first.operationId}.`;
+  const failed = failedActions.map((each) => `${each.action} (operation ${each.operationId})${failureCause(each)}`);
+  const message = `Failed: ${failed.join("; ")}. A later success of the same action clears it; to clear it by hand, annotate with ${annotations.acknowledgeOperation}=${first.operationId}.`;
   return { type, status: "False", reason: "OperationFailed", message };
-}
-
-function failureText({ action, operationId, error }: FailedActions[number]): string {
-  return `${action} (operation ${operationId})${error === undefined ? "" : `: ${error.replace(/\.$/, "")}`}`;
 }
 
 /** A 401 makes CredentialsValid False, and a read of the project makes it True. Otherwise it stays as it is. */
