@@ -262,6 +262,10 @@ export const databaseAccessStatusSchema = z
           }),
           "A reset that may have been sent, and whose password is not in the Secret yet.",
         ),
+        operationId: optional(
+          z.string(),
+          "The operation that brings the last reset to PostgreSQL, until it has succeeded.",
+        ),
       }),
       "Times of the password. The password itself is in the Secret and nowhere else.",
     ),

@@ -1,5 +1,6 @@
 /** Tests DatabaseAccesses: roles, databases, Secrets, rotation and deletion. */
 import { expect, test } from "vitest";
+import { conditionOf } from "../../src/resource/conditions.ts";
 import { startAccessWorld } from "../support/access-world.ts";
 import { adminKubectl, createTestNamespace, isWrite, readAuditEvents } from "../support/api-server.ts";
 import { branchPath, databasesOf, passwordOf, rolesOf } from "../support/branch-objects.ts";
@@ -63,6 +64,23 @@ test("the operation that brings the role to PostgreSQL fails → no Secret; a la
   await access.world.apply("orders", { ...endpoint, compute: { minUnits: 0.5, maxUnits: 0.5 } });
   await access.untilReady("app");
   expect((await access.secret("app"))?.data.password).toBe(await passwordOf(access, "orders_app"));
+});
+
+test("the operation of a rotation fails → Stalled, no second reset; a person asks again → Ready", async () => {
+  const access = await startAccessWorld();
+  await access.world.apply("orders", endpoint);
+  await access.apply("app", {});
+  await access.untilReady("app");
+  await access.world.sandbox.failNext("apply_config");
+  await access.annotate("app", "rotateRequestedAt", "first");
+  const { status } = await access.untilReason("app", "ConfigurationFailed");
+  expect(status.lastHandledRotateAt).toBe("first");
+  expect(conditionOf(status.conditions, "Ready")?.message).toContain("PostgreSQL may not accept the password");
+  await access.annotate("app", "rotateRequestedAt", "second");
+  await access.untilReady("app");
+  expect((await access.secret("app"))?.data.password).toBe(await passwordOf(access, "orders_app"));
+  const resets = (await access.world.sandbox.requests()).filter(({ path }) => path.endsWith("/reset_password"));
+  expect(resets).toHaveLength(2);
 });
 
 test("a rotation → the Secret that a reloader watches gets new data and another resourceVersion, exactly once", async () => {

@@ -152,11 +152,11 @@ class AccessesInProject implements KindInProject<AccessTypes> {
     return await writeSecret(this.#context, observation, { data, cause: "Rotated" });
   }
 
-  /** The password is kept until the resource is settled: until then the Secret may have to be written again. */
+  /** A password that no Secret holds is kept until the resource is settled. */
   hintAfter({ plan, outcome, facts, reads }: AccessStep): AccessHint | undefined {
     const { hint } = facts.memory;
     if (outcome.kind === "Accepted") {
-      return { password: outcome.answer.password ?? hint?.password };
+      return { password: outcome.applied ? undefined : (outcome.answer.password ?? hint?.password) };
     }
     const isResult = outcome.kind === "NothingSent" || outcome.kind === "Applied";
     if (isResult && plan?.kind === "Idle") {

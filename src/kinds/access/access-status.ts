@@ -1,4 +1,5 @@
 /** Computes status and events of a DatabaseAccess from the result of one reconcile. */
+import { isInFlight } from "../../domain/operation.ts";
 import { normal, type ResourceEvent, type SecretWriteCause, warning } from "../../domain/resource-store.ts";
 import {
   commonSummary,
@@ -134,7 +135,7 @@ function settledChanges(context: AccessContext, observation: AccessObservation):
 
 function passwordStatus(observation: AccessObservation, isRotated: boolean, now: string) {
   const before = observation.resource.status.password;
-  const { password } = observation;
+  const { password, resetOperation } = observation;
   const listed = roleIn(observation)?.updatedTime ?? "";
   const roleUpdatedTime = password.kind === "Known" ? listed : (before?.roleUpdatedTime ?? listed);
   const isSame = before?.roleUpdatedTime === roleUpdatedTime;
@@ -144,6 +145,7 @@ function passwordStatus(observation: AccessObservation, isRotated: boolean, now:
     knownSinceTime: isSame ? before.knownSinceTime : now,
     ...(rotatedTime !== undefined && { rotatedTime }),
     ...(!isRotated && before?.rotation && { rotation: before.rotation }),
+    ...(resetOperation && isInFlight(resetOperation) && { operationId: resetOperation.id }),
   };
 }
 

@@ -161,7 +161,8 @@ export function observationOf(
   const recorded = recordedObjects(resource, context.identity);
   const { endpointId } = own.endpoint;
   const endpoint = project?.snapshot?.endpoints.get(endpointId);
-  const operations = project?.operations.operations.filter((each) => each.endpointId === endpointId) ?? [];
+  const operations = project?.operations.operations ?? [];
+  const ofEndpoint = operations.filter((each) => each.endpointId === endpointId);
   return {
     ...own,
     ...{ resource, spec, nowMs, policy, account: context.secrets.account },
@@ -169,10 +170,11 @@ export function observationOf(
     objects: observedObjects({ ...own, spec, objects: recorded }, memory.posts),
     // Without valid records, the note may be that of another resource.
     openReset: recorded.length === 0 ? undefined : resource.status.password?.rotation,
+    resetOperation: operations.find(({ id }) => id === resource.status.password?.operationId),
     rotationDueMs: rotationDueMs(
       { ...context, nowMs },
       resource,
-      endpoint !== undefined && isIdle(endpoint, operations),
+      endpoint !== undefined && isIdle(endpoint, ofEndpoint),
     ),
   };
 }
@@ -183,13 +185,14 @@ export function observationAfter(
   { facts, reads, plan, outcome }: AccessStep,
 ): AccessObservation | undefined {
   const observation = observationOf(context, facts, reads);
-  const answered = outcome.kind === "Accepted" && plan?.kind === "ResetPassword" ? outcome.answer.password : undefined;
-  if (observation === undefined || answered === undefined) {
+  const answer = outcome.kind === "Accepted" && plan?.kind === "ResetPassword" ? outcome.answer : undefined;
+  if (observation === undefined || answer?.password === undefined) {
     return observation;
   }
-  const { password, roleUpdatedTime: updatedTime } = answered;
+  const { password, roleUpdatedTime: updatedTime } = answer.password;
   const roles = observation.roles.map((role) =>
     role.name === observation.spec.role.name ? { ...role, updatedTime } : role,
   );
-  return { ...observation, roles, password: { kind: "Known", password } };
+  const resetOperation = answer.operations.find((each) => isConfig(each, observation.endpoint.branchId));
+  return { ...observation, roles, password: { kind: "Known", password }, resetOperation };
 }

@@ -126,7 +126,7 @@ export function observation(given: Given = {}, change: Partial<AccessObservation
     ...{ kind: "Access", roles: [role], databases: [{ name: "orders", ownerName: "orders_app" }] },
     endpoint: { projectId, branchId: main, endpointId: "ep-orders", hosts },
     ...{ secret: ownSecret(), password: known("right"), isAnswered: false, isConfigInFlight: false },
-    failedConfig: undefined,
+    ...{ failedConfig: undefined, resetOperation: undefined },
     objects: [record("Role", "Created"), record("Database", "Created")],
     ...{ openReset: undefined, rotationDueMs: Number.POSITIVE_INFINITY },
     ...change,

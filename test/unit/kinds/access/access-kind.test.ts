@@ -110,9 +110,10 @@ describe("on the branch of a DatabaseBranch", () => {
     const { scene, copy } = preview();
     await scene.apply();
     scene.effects.length = 0;
+    const { reveals } = scene;
     copy({ resetIntent: { value: "2" } });
     await scene.settle();
-    expect([scene.effects, scene.reason, scene.reveals]).toEqual([[], "WaitingForBranch", 0]);
+    expect([scene.effects, scene.reason, scene.reveals]).toEqual([[], "WaitingForBranch", reveals]);
     copy({ lastResetTime: "2026-11-27T20:00:00Z" });
     await scene.settle(540_000);
     expect([scene.effects, scene.reason]).toEqual([["resetPassword", "replaceSecret"], "UpToDate"]);

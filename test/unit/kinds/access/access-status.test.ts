@@ -1,12 +1,14 @@
 /** Tests status and events of a DatabaseAccess after one reconcile, as tables. */
 import { describe, expect, test } from "vitest";
 import { ControlPlaneError, type ControlPlaneReason } from "../../../../src/domain/control-plane-error.ts";
+import type { Operation } from "../../../../src/domain/operation.ts";
 import { observedObjects } from "../../../../src/kinds/access/access-records.ts";
 import { accessEvents, accessNote, accessStatus } from "../../../../src/kinds/access/access-status.ts";
 import type { AccessObservation, AccessStep } from "../../../../src/kinds/access/access-types.ts";
 import type { ComputeEndpoint } from "../../../../src/resource/compute-endpoint.ts";
 import { conditionOf } from "../../../../src/resource/conditions.ts";
 import { checkConditions } from "../../../support/check-conditions.ts";
+import { observedOperation } from "../../../support/fakes/observed-operation.ts";
 import {
   access,
   computeEndpoint,
@@ -35,16 +37,23 @@ const written = { kind: "Applied", applied: { resourceVersion: "9", cause: "Rest
 
 interface StepGiven extends Given {
   readonly read?: Partial<AccessObservation>;
+  /** The operations that the list shows. */
+  readonly listed?: readonly Operation[];
   /** What the process remembers of the create. */
   readonly memory?: Partial<AccessStep["facts"]["memory"]>;
 }
 
 /** The step of a resource that is settled but for what the test gives. */
 function stepOf(plan: AccessStep["plan"], outcome: AccessStep["outcome"], given: StepGiven = {}): AccessStep {
-  const { read = {}, memory, ...resource } = { status: settledStatus, ...given };
+  const { read = {}, listed = [], memory, ...resource } = { status: settledStatus, ...given };
   const facts = { ...context(), resource: access(resource), memory: { posts: undefined, ...memory } };
   const own = { ...observation(resource, read), kind: "Access" } as const;
-  return { facts, reads: { own }, plan, outcome } as unknown as AccessStep;
+  return {
+    facts,
+    reads: { own, project: { operations: { operations: listed } } },
+    plan,
+    outcome,
+  } as unknown as AccessStep;
 }
 
 function failed(reason: ControlPlaneReason): AccessStep["outcome"] {
@@ -87,6 +96,13 @@ describe("what status holds after a reconcile", () => {
   const isHidden = { ...isReset.read, password: { kind: "NotRead" } } as const;
   const there = record("Role", "Created", other);
   const movedStep = stepOf(createRole, accepted, { ...nothingThere, status: { records: records([there]) } });
+  const running = observedOperation({
+    ...{ id: "op-1", projectId: "p-1", branchId: main, createdTime: now },
+    ...{ action: "apply_config", status: "running" },
+  });
+  const answer = { operations: [running], password: { ...known("new"), branchId: main, roleUpdatedTime: now } };
+  const reset = stepOf({ kind: "ResetPassword" }, { kind: "Accepted", answer, applied: written.applied }, knowing());
+  const named = knowing({ operationId: "op-1" });
   const since = (knownSinceTime: string) => ({ roleUpdatedTime: hourAgo, knownSinceTime });
 
   test.each<[string, object, AccessStep]>([
@@ -102,6 +118,8 @@ describe("what status holds after a reconcile", () => {
     ["the password is hidden, and was not read again", { password }, rests({ ...knowing(), read: isHidden })],
     ["rotated", { password: { ...since(now), rotatedTime: now } }, writes({ ...knowing(), ...asked, ...isReset })],
     ["rotated, as was asked", { lastHandledRotateAt: "two" }, writes({ ...knowing(), ...asked, ...isReset })],
+    ["a reset whose operation runs", { password: { operationId: "op-1" } }, reset],
+    ["that operation still runs", { password: { operationId: "op-1" } }, rests({ ...named, listed: [running] })],
     [
       "asked again meanwhile",
       { lastHandledRotateAt: "one" },
@@ -109,6 +127,11 @@ describe("what status holds after a reconcile", () => {
     ],
   ])("%s → %j", (_, want, step) => {
     expect(accessStatus(context(), step)).toMatchObject(want);
+  });
+
+  test("the operation of a reset succeeded → status names it no longer", () => {
+    const step = rests({ ...named, listed: [{ ...running, status: "finished" }] });
+    expect(accessStatus(context(), step).password).toEqual(password);
   });
 
   test("the same again → nothing changes, so a resource at rest is not written", () => {
