@@ -23,7 +23,7 @@ export interface PlaneState {
   readonly currentError: PlaneError | undefined;
 }
 
-/** Calls must fail for this time before the control plane counts as failing. A refused key counts at once. */
+/** Calls must fail for this time before a control plane that answered counts as failing. A refused key counts at once. */
 const failingForMs = 30_000;
 
 /** Finds out from the answers of a control plane whether it accepts the key, and whether it answers at all. */
@@ -41,9 +41,10 @@ export class PlaneHealth {
   }
 
   get state(): PlaneState {
-    const row = this.#row;
-    const isFailing = row !== undefined && (row.lastMs - row.sinceMs >= failingForMs || isOfKey(row.error));
-    return { credentials: this.#credentials, currentError: isFailing ? row.error : undefined };
+    const [row, credentials] = [this.#row, this.#credentials];
+    const hasAnswered = credentials !== "Unknown";
+    const isFailing = row && (!hasAnswered || isOfKey(row.error) || row.lastMs - row.sinceMs >= failingForMs);
+    return { credentials, currentError: isFailing ? row.error : undefined };
   }
 
   forgetKey(): void {

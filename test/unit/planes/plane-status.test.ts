@@ -105,15 +105,24 @@ it("one project fails while another one gets answers → nothing changes, howeve
   expect(health.state.currentError).toBeUndefined();
 });
 
+it("the first call has no answer → failing at once: its URL may be wrong", () => {
+  const { health, fail, succeed } = scene();
+  fail("Unavailable");
+  expect(health.state.currentError).toMatchObject({ reason: "Unavailable" });
+  succeed();
+  expect(health.state.currentError).toBeUndefined();
+});
+
 it("no answer for half a minute → failing, for one reason that stays, until the next answer", async () => {
   const { clock, health, fail, succeed, counted } = scene();
+  succeed();
   for (const reason of ["TimedOut", "ServerError", "TimedOut", "Unavailable"] as const) {
     fail(reason);
     await clock.advance(15_000);
   }
   fail("ServerError");
   expect(health.state.currentError).toMatchObject({ reason: "TimedOut" });
-  expect(counted.changes).toBe(1);
+  expect(counted.changes).toBe(2);
   succeed();
   expect(health.state.currentError).toBeUndefined();
 });
