@@ -169,6 +169,7 @@ describe("npm run demo", () => {
       const hasComputes = (await findComputes()).kind === "Found";
       expectInOrder(demo.output, [...storyOf(hasComputes), ...(isWatched ? paged : []), /^Every process has ended/m]);
       expect(demo.output.match(/^ {2}(FIRING|RESOLVED) /gm)?.length ?? 0, "pages").toBe(isWatched ? 2 : 0);
+      if (isWatched) saveOutput("alerts", demo.output.slice(demo.output.indexOf("What the person on call received")));
       expectPlain(demo.output);
       await expectNothingLeft(demo);
     } finally {

@@ -164,17 +164,14 @@ describe.skipIf(problem !== undefined)(`npm run release${note}`, () => {
   });
 
   describe("verification", () => {
-    const half = (remainder: number) => fileNames.filter((_name, at) => at % 2 === remainder);
-    test.each([{ changed: half(0) }, { changed: half(1) }])(
-      "one byte each of $changed is changed → their checksums and signatures fail, and those of no other file",
-      async ({ changed }) => {
-        const copy = await copyOfRelease();
-        for (const name of changed) await changeByte(path.join(copy, name));
-        // The SBOM is compared with the archive, whichever of them has changed.
-        const lines = (await problemsIn(copy)).filter((line) => !line.includes("the archive holds"));
-        expect(lines.map((line) => line.split(":")[0]).sort()).toEqual(changed.flatMap((name) => [name, name]).sort());
-      },
-    );
+    test("one byte is changed of each file but the last → their checksums and signatures fail, and those of no other file", async () => {
+      const changed = fileNames.slice(0, -1);
+      const copy = await copyOfRelease();
+      for (const name of changed) await changeByte(path.join(copy, name));
+      // The SBOM is compared with the archive, whichever of them has changed.
+      const lines = (await problemsIn(copy)).filter((line) => !line.includes("the archive holds"));
+      expect(lines.map((line) => line.split(":")[0]).sort()).toEqual(changed.flatMap((name) => [name, name]).sort());
+    });
 
     test("file and checksum are changed together → the signatures do not fit", async () => {
       const copy = await copyOfRelease();
@@ -282,12 +279,6 @@ describe.skipIf(problem !== undefined)(`npm run release${note}`, () => {
         const of = (architecture: string) => crane("digest", "--platform", `linux/${architecture}`, image());
         expect([await of("amd64"), await of("arm64")]).toEqual(wanted);
         await cosign(["verify", ...trustInKey(signing.publicKey), image()]);
-      });
-
-      test("published again → exit code 0, and the tag stays", async () => {
-        const digest = await crane("digest", image());
-        expect(await publish("kept")).toMatchObject({ code: 0 });
-        expect(await crane("digest", image())).toBe(digest);
       });
 
       test("another image gets the tag, then the version is published again → refused, and the tag stays", async () => {

@@ -9,7 +9,7 @@ import { bareEnvironment, bundledProgram, startProgram } from "../support/e2e-pr
 import { newApiKey } from "../support/e2e-sandbox.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
-const rounds = process.env.LONG === "1" ? 100 : 10;
+const rounds = process.env.LONG === "1" ? 100 : 4;
 const apiKey = newApiKey();
 
 /** The parts of an endpoint that are compared. */

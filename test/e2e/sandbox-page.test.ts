@@ -281,56 +281,6 @@ describe("the page in a browser", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("to assistive technology → landmarks, headings, tables with headers, states in words", async () => {
-    const { page, control } = await openPage();
-    await create(control, "br-main");
-    await operation(page, "start_compute").waitFor();
-    const tree = await page.locator("body").ariaSnapshot();
-    for (const part of [
-      "banner:",
-      'navigation "Pages":',
-      'complementary "Projects":',
-      "main:",
-      'heading "Orders" [level=2]',
-      'columnheader "Status"',
-      'rowheader "start_compute"',
-      "2 endpoints, 1 active",
-    ]) {
-      expect(tree).toContain(part);
-    }
-    // The sign beside a word is only for the eye.
-    expect(tree).toMatch(/cell "In progress"/);
-  });
-
-  test.each(["light", "dark"] as const)(
-    "%s, 1280 and 390 pixels wide → nothing is cut off, and every text stands out from its ground",
-    async (colorScheme) => {
-      const { page, control, origin, advance } = await openPage();
-      const id = await create(control, "br-main");
-      await advance(latencyMs);
-      const branch = { name: `a-long-name-of-a-branch-${"x".repeat(60)}` };
-      await control.api("PATCH", "/projects/green-fox-123456/branches/br-main", { branch });
-      // The longest words that the row of an endpoint can have.
-      const endpoint = { autoscaling_limit_min_cu: 0.25, autoscaling_limit_max_cu: 2 };
-      await control.api("PATCH", `/projects/green-fox-123456/endpoints/${id}`, { endpoint });
-      await control.fault({ method: "GET", path: "/projects/*/branches" }, { kind: "hold" });
-      await page.emulateMedia({ colorScheme });
-      for (const path of ["/", "/requests", "/faults", "/connect", "/reference"]) {
-        await page.goto(origin + path);
-        await page.locator("#now").waitFor();
-        if (path === "/connect") {
-          await page.getByRole("button", { name: "Make a key" }).click();
-          await page.getByText("The commands below hold the new key.").waitFor();
-        }
-        for (const width of [1280, 390]) {
-          await page.setViewportSize({ width, height: 900 });
-          expect({ path, width, cut: await page.evaluate<number>(cutOffPixels) }).toEqual({ path, width, cut: 0 });
-          expect({ path, width, faint: await page.evaluate<string[]>(faintTexts) }).toEqual({ path, width, faint: [] });
-        }
-      }
-    },
-  );
-
   test("the sandbox gone → says so, and stays as it was", async () => {
     const { page, program } = await openPage();
     await program.end("SIGTERM");
@@ -338,32 +288,3 @@ describe("the page in a browser", () => {
     expect(await page.getByRole("heading", { level: 2, name: "Orders" }).isVisible()).toBe(true);
   });
 });
-
-/** A script for the page. It returns by how many pixels the page and its tables are too wide. */
-const cutOffPixels = `Math.max(0, document.documentElement.scrollWidth - innerWidth,
-  ...[...document.querySelectorAll("main .scroll, main .snippet pre")].map((box) => box.scrollWidth - box.clientWidth))`;
-
-/** A script for the page. It returns texts whose contrast is less than 4.5 to 1. Disabled elements are exempt. */
-const faintTexts = `(() => {
-  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-  const channels = (colours) => {
-    canvas.clearRect(0, 0, 1, 1);
-    for (const colour of colours) { canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1); }
-    return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3).map((value) => value / 255);
-  };
-  const luminance = (rgb) => {
-    const [r, g, b] = rgb.map((value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4));
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const groundsOf = (element) => element ? [...groundsOf(element.parentElement), getComputedStyle(element).backgroundColor] : [];
-  const faint = [];
-  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (texts.nextNode()) {
-    const element = texts.currentNode.parentElement;
-    if (texts.currentNode.nodeValue.trim() === "" || element.closest("noscript, :disabled, [aria-hidden]") || !element.checkVisibility()) continue;
-    const grounds = groundsOf(element);
-    const [a, b] = [channels(grounds), channels([...grounds, getComputedStyle(element).color])].map(luminance).sort((x, y) => y - x);
-    if ((a + 0.05) / (b + 0.05) < 4.5) faint.push(texts.currentNode.nodeValue.trim().slice(0, 40));
-  }
-  return faint;
-})()`;

@@ -47,7 +47,7 @@ test("the bundle with a receiver that wants a key → spans arrive, the key show
   expect(operator.output()).toMatch(/"unfinished":\[[^\]]*"traces"/);
 });
 
-test("the bundle without its file for tracing → works when tracing is off: nothing of it is loaded", async () => {
+test("the bundle without its file for tracing → missed only when tracing is on: else nothing of it is loaded", async () => {
   const folder = await mkdtemp(path.join(tmpdir(), "endpoint-operator-untraced-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const bundled = inject("bundledProgram");
@@ -66,20 +66,15 @@ test("the bundle without its file for tracing → works when tracing is off: not
   await rm(path.join(chunks, tracing));
   const program = { command: process.execPath, args: [path.join(folder, path.basename(bundled)), "run"] };
 
-  const { world, scene } = await startScene();
-  const operator = await world.startOperator({}, program);
-  await world.apply(scene.name, scene.project, { type: scene.type });
-  await expectExactlyOne(scene);
-  expect(await operator.stop()).toEqual({ code: 0, signal: null });
+  const service = { CONTROL_PLANE_URL: "http://127.0.0.1:1/v2", CONTROL_PLANE_API_KEY: newSecret("api-key") };
+  const untraced = await startProgram({ ...program, env: { ...bareEnvironment, ...service } });
+  expect(await untraced.exited).toMatchObject({ code: 2 });
+  expect(untraced.stderr(), "it has come further").toMatch(/kubeconfig/i);
 
+  const OTEL_EXPORTER_OTLP_ENDPOINT = "http://127.0.0.1:1";
   const traced = await startProgram({
     ...program,
-    env: {
-      ...bareEnvironment,
-      CONTROL_PLANE_URL: "http://127.0.0.1:1/v2",
-      CONTROL_PLANE_API_KEY: newSecret("api-key"),
-      OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1",
-    },
+    env: { ...bareEnvironment, ...service, OTEL_EXPORTER_OTLP_ENDPOINT },
   });
   expect(await traced.exited).toMatchObject({ code: 1 });
   saveOutput("logs", traced.stdout() + traced.stderr());

@@ -172,26 +172,6 @@ describe("a stored resource", () => {
     const words = ["patch", "cpe", "kept", "--subresource=status", "--type=merge", "-p", JSON.stringify({ status })];
     await adminKubectl().run(["-n", namespace, ...words]);
   });
-
-  test("kubectl get and explain read like documentation", async () => {
-    const table = await adminKubectl().run(["-n", namespace, "get", "cpe"]);
-    expect(
-      table
-        .split("\n")[0]
-        ?.split(/\s{2,}/)
-        .map((each) => each.trim()),
-    ).toEqual([..."NAME TYPE BRANCH STATE SIZE READY REASON AGE".split(" ")]);
-    const wide = await adminKubectl().run(["-n", namespace, "get", "computeendpoints", "-o", "wide"]);
-    expect(wide.split("\n")[0]).toMatch(/ENDPOINT\s+HOST\s+OPERATION/);
-    const explained = await adminKubectl().run(["explain", "computeendpoint.spec", "--recursive"]);
-    for (const field of ["adoption", "branchId", "compute", "deletionPolicy", "minUnits", "suspend"]) {
-      expect(explained).toContain(field);
-    }
-    expect(await adminKubectl().run(["explain", "computeendpoint.spec.suspend.afterSeconds"])).toMatch(
-      /Seconds without activity/,
-    );
-    expect(await adminKubectl().run(["get", "database", "-A"])).toContain("kept");
-  });
 });
 
 describe("people with the shipped roles", () => {

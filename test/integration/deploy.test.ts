@@ -91,28 +91,6 @@ test("an install with METRICS_AUTH → the NetworkPolicy still opens the metrics
 });
 
 describe("the pod", () => {
-  test("its container → no root, nothing to write to, no capability, and a key it reads from a file", async () => {
-    const { spec } = named(await render("deploy/base"), "Deployment", "endpoint-operator");
-    const pod = spec.template.spec;
-    const [container] = pod.containers;
-    expect(pod.securityContext).toMatchObject({
-      runAsNonRoot: true,
-      runAsUser: 65532,
-      seccompProfile: { type: "RuntimeDefault" },
-    });
-    expect(container.securityContext).toEqual({
-      allowPrivilegeEscalation: false,
-      readOnlyRootFilesystem: true,
-      capabilities: { drop: ["ALL"] },
-    });
-    const [keyFile] = container.env;
-    const [mount] = container.volumeMounts;
-    expect(keyFile.name).toBe("CONTROL_PLANE_API_KEY_FILE");
-    expect(keyFile.value.startsWith(`${mount.mountPath}/`)).toBe(true);
-    expect(mount.subPath).toBeUndefined();
-    expect(pod.volumes[0].secret.defaultMode).toBe(0o440);
-  });
-
   test("two replicas → one at least through a rollout, a drain and the loss of a node; time enough to stop", async () => {
     const manifests = await render("deploy/base");
     const { spec } = named(manifests, "Deployment", "endpoint-operator");

@@ -1,5 +1,5 @@
-/** Tests the deletion of namespaces and owners of resources. */
-import { describe, expect, test } from "vitest";
+/** Tests the deletion of namespaces. */
+import { expect, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import type { AuditEvent } from "../support/api-server.ts";
 import "../support/patience.ts";
@@ -79,62 +79,17 @@ test("a resource that cannot be cleaned up → the namespace waits and names our
   expectNoStorm(world, (await world.operatorWrites()).slice(before));
 });
 
-describe("a control plane, its Secret, an endpoint, a DatabaseAccess and an endpoint of no project", () => {
-  test("the namespace is deleted → it ends within a minute", async () => {
-    const planes = await startFullNamespace();
-    const begunMs = performance.now();
-    await deleteNamespace(planes.world);
-    await untilNamespaceIsGone(planes.world);
-    await expectGoneSince(begunMs, planes);
-  });
-
-  const orders = [
-    {
-      first: "Secret",
-      order: ["secret/second-key", "controlplane/own", "cpe/typo", "cpe/orders", "dba/orders-app"],
-    },
-    {
-      first: "ControlPlane",
-      order: ["controlplane/own", "cpe/orders", "dba/orders-app", "secret/second-key", "cpe/typo"],
-    },
-    {
-      first: "DatabaseAccess",
-      order: ["dba/orders-app", "cpe/typo", "cpe/orders", "controlplane/own", "secret/second-key"],
-    },
-  ];
-
-  test.each(orders)("deleted one by one, the $first first → all are gone within a minute", async ({ order }) => {
-    const planes = await startFullNamespace();
-    const { kubectl, namespace } = planes.world;
-    const begunMs = performance.now();
-    for (const object of order) await kubectl.run(["-n", namespace, "delete", object, "--wait=false"]);
-    await waitUntil(
-      async () => {
-        const left = await kubectl.run(["-n", namespace, "get", ...order, "--ignore-not-found", "--output=name"]);
-        return left.trim() === "" || undefined;
-      },
-      { what: "all objects are gone", lastSeen: () => planes.world.logs.slice(-15) },
-    );
-    await expectGoneSince(begunMs, planes);
-  });
-});
-
-test("the owner of a resource is deleted → the garbage collector deletes the resource, and its endpoint goes", async () => {
-  const world = await startWorld();
-  await world.kubectl.run(["-n", world.namespace, "create", "configmap", "application"]);
-  const owner = await world.kubectl.getJson<{ metadata: { uid: string } }>([
-    ...["-n", world.namespace, "get", "configmap", "application"],
-  ]);
-  const reference = { apiVersion: "v1", kind: "ConfigMap", name: "application", uid: owner.metadata.uid };
-  await world.apply("orders", readWrite(branches.orders), { ownerReferences: [reference] });
-  await world.apply("independent", readWrite(branches.staging));
-  await world.untilReady("orders");
-  const { status } = await world.untilReady("independent");
-  await world.kubectl.run(["-n", world.namespace, "delete", "configmap", "application"]);
-  // The collector looks for new kinds of resources every 30 s.
-  await world.untilGone("orders");
-  await world.reconcile("independent");
-  expect((await world.sandbox.endpoints(project)).map(({ id }) => id)).toEqual([status.ownership?.endpointId]);
+test("a namespace with a control plane, its Secret, an endpoint, a DatabaseAccess and an endpoint of no project → ends within a minute", async () => {
+  const planes = await startFullNamespace();
+  const { world, second } = planes;
+  const begunMs = performance.now();
+  await deleteNamespace(world);
+  await untilNamespaceIsGone(world);
+  expect(performance.now() - begunMs).toBeLessThan(60_000);
+  expect(await second.endpoints(project)).toEqual([]);
+  const path = `/projects/${project}/branches/${branches.orders}/roles`;
+  const { roles } = await second.api<{ roles: readonly { name: string }[] }>("GET", path);
+  expect(roles.map(({ name }) => name)).not.toContain("shop_app");
 });
 
 /** Fills a namespace with one object of each kind, and with an endpoint whose project never existed. */
@@ -155,14 +110,6 @@ async function startFullNamespace(): Promise<PlaneWorld> {
     return conditionOf(status.conditions, "Ready")?.status === "False";
   });
   return planes;
-}
-
-async function expectGoneSince(begunMs: number, { second }: PlaneWorld): Promise<void> {
-  expect(performance.now() - begunMs).toBeLessThan(60_000);
-  expect(await second.endpoints(project)).toEqual([]);
-  const path = `/projects/${project}/branches/${branches.orders}/roles`;
-  const { roles } = await second.api<{ roles: readonly { name: string }[] }>("GET", path);
-  expect(roles.map(({ name }) => name)).not.toContain("shop_app");
 }
 
 interface Namespace {

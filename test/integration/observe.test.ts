@@ -1,8 +1,8 @@
-/** Tests `management: Observe` on a real API server: look, edit spec until nothing differs, manage; and the way back. */
+/** Tests `management: Observe` on a real API server: look, edit spec until nothing differs, manage. */
 import { expect, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import { finalizer } from "../../src/resource/names.ts";
-import { branches, project, startWorld, type World } from "../support/world.ts";
+import { branches, startWorld, type World } from "../support/world.ts";
 
 const orders = { branchId: branches.orders, type: "ReadWrite" } as const;
 const size = (units: number) => ({ compute: { minUnits: units, maxUnits: units } });
@@ -48,19 +48,4 @@ test("an endpoint of another client: observed, edited until nothing differs, man
   expect(managed.status.ownership?.origin).toBe("Adopted");
   expect(await finalizersOf(world)).toEqual([finalizer]);
   expect(await writesToEndpoints(world)).toEqual(before);
-});
-
-test("a managed endpoint is only observed from now on → the finalizer goes, and a deletion deletes nothing", async () => {
-  const world = await startWorld();
-  await world.apply("orders", { ...orders, ...size(0.5) });
-  const { status } = await world.untilReady("orders");
-  await world.apply("orders", { ...orders, ...size(2), management: "Observe", deletionPolicy: "Delete" });
-  await world.until("orders", "Observed, without finalizer", ({ status: { conditions }, metadata }) => {
-    return conditionOf(conditions, "Ready")?.reason === "Observed" && (metadata.finalizers ?? []).length === 0;
-  });
-  expect((await world.get("orders"))?.status.ownership?.endpointId).toBe(status.ownership?.endpointId);
-  await world.delete("orders");
-  await world.untilGone("orders");
-  const left = await world.sandbox.endpoints(project);
-  expect(left).toMatchObject([{ id: status.ownership?.endpointId, autoscaling_limit_min_cu: 0.5 }]);
 });

@@ -126,21 +126,6 @@ test("the ApplicationSets for a pull request → all Ready, on a branch and with
   expect([second.branchId, second.endpoint.status.host]).toEqual([first.branchId, first.endpoint.status.host]);
 });
 
-const orders = [
-  ["DatabaseBranch", "ComputeEndpoint", "DatabaseAccess"],
-  ["DatabaseAccess", "ComputeEndpoint", "DatabaseBranch"],
-  ["ComputeEndpoint", "DatabaseBranch", "DatabaseAccess"],
-] as const;
-
-test.each(orders)("a preview ends: %s, then %s, then %s → nothing is left in the control plane", async (...order) => {
-  const { preview, world } = await startPreview();
-  await preview.untilReady();
-  const { kubectl, namespace } = world;
-  for (const kind of order) await kubectl.run(["-n", namespace, "delete", kinds[kind], "--wait=false"]);
-  await kubectl.run(["-n", namespace, "wait", "--for=delete", ...Object.values(kinds), "--timeout=60s"]);
-  await preview.untilNothingIsLeft();
-});
-
 test("its namespace is deleted while it comes up → it ends, and nothing is left in the control plane", async () => {
   const { preview, world } = await startPreview();
   await preview.untilBranch("has a branch", ({ status }) => status?.branchId !== undefined);

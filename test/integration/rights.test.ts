@@ -32,11 +32,11 @@ interface Variant {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-const ofCluster: Variant = { folders: ["base"], environment: { WATCH_NAMESPACES: "" } };
 const ofNamespace: Variant = { folders: ["namespaced"], environment: { WATCH_NAMESPACES: namespace } };
+/** It has all rights of `deploy/base`, too. */
 const secretsEverywhere: Variant = {
   folders: ["metrics-auth", "secrets-everywhere"],
-  environment: { ...ofCluster.environment, METRICS_AUTH: "Token" },
+  environment: { WATCH_NAMESPACES: "", METRICS_AUTH: "Token" },
 };
 
 /** A right of the operator's account: one verb on one resource, in one place, of one name where the rule names it. */
@@ -280,46 +280,40 @@ async function runRemedies({ kubectl }: OwnApiServer, messages: readonly (string
   for (const command of new Set(commands)) await kubectl.run(command.split(" "));
 }
 
-test.for([
-  ["the whole cluster", ofCluster],
-  ["some namespaces", ofNamespace],
-] as const)(
-  "an operator for %s, first without rights on Secrets → each condition names the right and its remedy; then every shipped right is used, and no other",
-  async ([, variant]) => {
-    const { own, planes } = await startVariant(variant);
-    const { access, world } = planes;
-    await tellOfEndpoints(planes);
-    await access.apply("app", {});
-    await applyPlanesAndUsers(planes, platform);
-    const { status } = await access.untilReason("app", "SecretsForbidden");
-    const forbidden = conditionOf(status.conditions, "Ready")?.message;
-    expect(forbidden).toContain("the right to get, create, patch and delete Secrets in this namespace");
-    const messages = [forbidden];
-    for (const name of planeNames) {
-      const plane = await planes.untilReason(name, "SecretForbidden");
-      messages.push(conditionOf(plane.status.conditions, "Ready")?.message);
-    }
-    await applyPlanes(planes, platform, { requestsPerMinute: 600 });
-    for (const name of ["near", "far"]) await world.untilStalled(name, "ControlPlaneNotReady");
-    // Before the next write, the operator must read this status.
-    await access.annotate("app", "paused", "true");
-    await access.untilReason("app", "Paused");
-    await access.annotate("app", "paused", "false");
-    await access.untilReason("app", "SecretsForbidden");
-    expect(await planes.second.requests()).toEqual([]);
-    const reads = [`${namespace}/secrets/app`, `${namespace}/secrets/second-key`, `${platform}/secrets/second-key`];
-    const refused = reads.map((name) => `get /api/v1/namespaces/${name}`).sort();
-    expect(await refusedRequests(own)).toEqual(refused);
-    await expectEachRightUsed(own);
+test("an operator for some namespaces, first without rights on Secrets → each condition names the right and its remedy; then every shipped right is used, and no other", async () => {
+  const { own, planes } = await startVariant(ofNamespace);
+  const { access, world } = planes;
+  await tellOfEndpoints(planes);
+  await access.apply("app", {});
+  await applyPlanesAndUsers(planes, platform);
+  const { status } = await access.untilReason("app", "SecretsForbidden");
+  const forbidden = conditionOf(status.conditions, "Ready")?.message;
+  expect(forbidden).toContain("the right to get, create, patch and delete Secrets in this namespace");
+  const messages = [forbidden];
+  for (const name of planeNames) {
+    const plane = await planes.untilReason(name, "SecretForbidden");
+    messages.push(conditionOf(plane.status.conditions, "Ready")?.message);
+  }
+  await applyPlanes(planes, platform, { requestsPerMinute: 600 });
+  for (const name of ["near", "far"]) await world.untilStalled(name, "ControlPlaneNotReady");
+  // Before the next write, the operator must read this status.
+  await access.annotate("app", "paused", "true");
+  await access.untilReason("app", "Paused");
+  await access.annotate("app", "paused", "false");
+  await access.untilReason("app", "SecretsForbidden");
+  expect(await planes.second.requests()).toEqual([]);
+  const reads = [`${namespace}/secrets/app`, `${namespace}/secrets/second-key`, `${platform}/secrets/second-key`];
+  const refused = reads.map((name) => `get /api/v1/namespaces/${name}`).sort();
+  expect(await refusedRequests(own)).toEqual(refused);
+  await expectEachRightUsed(own);
 
-    await runRemedies(own, messages);
-    await access.annotate("app", "reconcileRequestedAt", "now");
-    await access.untilReady("app");
-    for (const name of planeNames) await planes.touch(name);
-    await tellOfSecrets(planes);
-    await expectClusterEvents(own, variant);
-    await deleteAll(own);
-    await expectEachRightUsed(own);
-    expect(await refusedRequests(own)).toEqual(refused);
-  },
-);
+  await runRemedies(own, messages);
+  await access.annotate("app", "reconcileRequestedAt", "now");
+  await access.untilReady("app");
+  for (const name of planeNames) await planes.touch(name);
+  await tellOfSecrets(planes);
+  await expectClusterEvents(own, ofNamespace);
+  await deleteAll(own);
+  await expectEachRightUsed(own);
+  expect(await refusedRequests(own)).toEqual(refused);
+});

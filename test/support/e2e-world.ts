@@ -127,11 +127,6 @@ export class E2eWorld {
     return this.resources.until(name, `Stalled ${reason}`, isStalled);
   }
 
-  untilReadyReason(name: string, reason: string): Promise<StoredResource> {
-    const isSo = ({ status }: StoredResource) => conditionOf(status.conditions, "Ready")?.reason === reason;
-    return this.resources.until(name, `Ready with reason ${reason}`, isSo);
-  }
-
   /** Returns the operators' writes in this namespace, including events, oldest first. */
   operatorWrites(): Promise<readonly AuditEvent[]> {
     const username = `system:serviceaccount:${shippedAccount.namespace}:${shippedAccount.name}`;

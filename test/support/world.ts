@@ -256,16 +256,6 @@ export class World {
     await waitUntil(look, { what: `${name}: events ${reasons.join(", ")}`, lastSeen: () => seen });
   }
 
-  /** Waits until the metrics page matches. The operator counts some time after it has stored the status. */
-  async untilMetrics(pattern: RegExp): Promise<void> {
-    let page = "";
-    const look = async () => {
-      page = await this.metrics();
-      return pattern.test(page) || undefined;
-    };
-    await waitUntil(look, { what: `the metrics match ${pattern}`, lastSeen: () => page });
-  }
-
   /** Ends the operator, and saves its outputs for the search for secrets. */
   async dispose(): Promise<void> {
     await this.stopOperator();

@@ -81,7 +81,7 @@ export const tiers: readonly Tier[] = [
         '"namespace":"shop","name":"orders-replica-3"',
       ],
       metrics: ['compute_endpoint_info{namespace="shop",name="orders-replica-3"'],
-      alerts: ['"alertname":"ComputeEndpointOperationFailed"', '"status":"resolved"'],
+      alerts: ["FIRING  ComputeEndpointOperationFailed", "RESOLVED  ComputeEndpointOperationFailed"],
     },
     testTimeoutMs: 400_000,
     workers: 2,

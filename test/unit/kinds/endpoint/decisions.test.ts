@@ -45,6 +45,7 @@ const adoption = { policy: "AdoptOrCreate" } as const;
 const noAdoption = { mayChange: true, mayAdopt: false };
 const problem = { reason: "ControlPlaneNotFound", message: "There is no ClusterControlPlane north." } as const;
 const elsewhere = endpoint({ name: endpointName("orders", ownershipToken("cluster-b", "uid-theirs")) });
+const adopting = (adoption: NonNullable<ComputeEndpointSpec["adoption"]>) => resource({ spec: { adoption } });
 const hidden = endpoint({ id: "ep-secret-9", branchId: otherBranch });
 const accepted = (unmatchedAttempts: number, change: object = {}) =>
   acknowledged(spec(sized), { attempts: unmatchedAttempts, unmatchedAttempts, ...change });
@@ -184,6 +185,18 @@ const owners: readonly Row[] = [
       resource: resource({ spec: { adoption: { policy: "AdoptOrCreate", takeOver: true } } }),
     }),
     want: { kind: "RecordOwnership", ownership: ownership({ origin: "Adopted" }) },
+  },
+  {
+    name: "the endpoint to adopt is on another branch → stalled",
+    why: "an adoption is never a move",
+    given: observation({ endpoints: [hidden], resource: adopting({ policy: "AdoptOnly", endpointId: hidden.id }) }),
+    want: { kind: "Stall", reason: "AdoptionMismatch" },
+  },
+  {
+    name: "AdoptOnly, and there is no such endpoint → stalled",
+    why: "AdoptOnly never creates an endpoint",
+    given: observation({ resource: adopting({ policy: "AdoptOnly", endpointId: hidden.id }) }),
+    want: { kind: "Stall", reason: "AdoptionTargetMissing" },
   },
   {
     name: "spec names a branch whose endpoint the namespace may not adopt → refused without its id",
@@ -389,7 +402,6 @@ it.each([
 
 const ownedAs = (origin: "Created" | "Adopted" | "Presumed") => ({ status: { ownership: ownership({ origin }) } });
 const created = ownedAs("Created");
-const adopting = (adoption: NonNullable<ComputeEndpointSpec["adoption"]>) => resource({ spec: { adoption } });
 const retained = { isDeleting: true, spec: { deletionPolicy: "Retain" } } as const;
 const deleted = { isDeleting: true, spec: { deletionPolicy: "Delete" } } as const;
 const refused = { kind: "Stall", reason: "ProjectNotGranted" };
