@@ -5,8 +5,7 @@ import { expect, onTestFinished } from "vitest";
 import { createConnection, type KubernetesConnection } from "../../src/kubernetes/http/connection.ts";
 import { loadCredentialSource } from "../../src/kubernetes/http/credentials.ts";
 import { objectPath } from "../../src/kubernetes/http/objects.ts";
-import { conditionOf } from "../../src/resource/conditions.ts";
-import { annotations } from "../../src/resource/names.ts";
+import type { ComputeEndpointStatus } from "../../src/resource/status-schema.ts";
 import { systemClock } from "../../src/runtime/system-clock.ts";
 import { fixtureWithoutEndpoints, type SandboxOptions, startSandbox } from "../../src/sandbox/index.ts";
 import {
@@ -25,7 +24,7 @@ import { requestPatiently } from "./patient-request.ts";
 import { SandboxControl } from "./sandbox-control.ts";
 import { defaultSandboxProfile } from "./sandbox-profile.ts";
 import { newSecret } from "./secrets.ts";
-import { describeWait, isReady, type StoredResource, untilNotStored, untilStored } from "./stored-resource.ts";
+import { StoredKind, type StoredResource } from "./stored-resource.ts";
 import { waitUntil } from "./wait-until.ts";
 import { WorldOperator } from "./world-operator.ts";
 import { type LogLine, WorldOutputs } from "./world-outputs.ts";
@@ -61,13 +60,15 @@ const namespaceOfOperator = "endpoint-operator-system";
 /**
  * The world of one test: a namespace, a sandbox, and an operator with the shipped roles. All of them end with the test.
  */
-export class World {
+export class World extends StoredKind<ComputeEndpointStatus> {
   readonly namespace: string;
   readonly sandbox: SandboxControl;
   readonly kubectl: Kubectl;
   readonly #outputs: WorldOutputs;
   readonly #operator: WorldOperator;
   readonly #admin: KubernetesConnection;
+  protected readonly place: this = this;
+
   constructor(
     parts: Place & {
       readonly sandbox: { readonly url: string; readonly controlUrl: string; readonly apiKey: string };
@@ -75,6 +76,7 @@ export class World {
       readonly environment: Readonly<Record<string, string>>;
     },
   ) {
+    super("ComputeEndpoint", { projectId: project });
     this.namespace = parts.namespace;
     this.sandbox = new SandboxControl(parts.sandbox);
     this.kubectl = parts.kubectl;
@@ -120,35 +122,11 @@ export class World {
     return this.#operator.scrape(token);
   }
 
-  /** Runs `kubectl apply` for one resource. */
-  async apply(name: string, spec: object, metadata: object = {}): Promise<void> {
-    await this.kubectl.run(["apply", "-f", "-"], { stdin: JSON.stringify(this.manifest(name, spec, metadata)) });
-  }
-
-  manifest(name: string, spec: object, metadata: object = {}): object {
-    return {
-      apiVersion: "endpoint-operator.dev/v1alpha1",
-      kind: "ComputeEndpoint",
-      metadata: { name, namespace: this.namespace, ...metadata },
-      spec: { projectId: project, ...spec },
-    };
-  }
-
-  async annotate(name: string, key: keyof typeof annotations, value: string): Promise<void> {
-    const change = `${annotations[key]}=${value}`;
-    await this.kubectl.run(["-n", this.namespace, "annotate", "--overwrite", "cpe", name, change]);
-  }
-
-  /** Requests the deletion, and does not wait for it. */
-  async delete(name: string): Promise<void> {
-    await this.kubectl.run(["-n", this.namespace, "delete", "cpe", name, "--wait=false"]);
-  }
-
   /**
    * Returns the stored resource; `undefined`: there is none. It also checks that its status follows the rules of
    * conditions.
    */
-  async get(name: string): Promise<StoredResource | undefined> {
+  override async get(name: string): Promise<StoredResource | undefined> {
     const path = objectPath("computeendpoints", this.namespace, name);
     const stored = (await this.#read(`get ${name}`, path).catch((error: { readonly reason?: string }) => {
       if (error.reason === "NotFound") return undefined;
@@ -174,28 +152,6 @@ export class World {
 
   #read(what: string, path: string): Promise<unknown> {
     return requestPatiently(this.#admin, { what, method: "GET", path, timeoutMs: 60_000 });
-  }
-
-  /** Waits until the resource is in the wanted state. */
-  until(name: string, what: string, isWanted: (resource: StoredResource) => boolean): Promise<StoredResource> {
-    return untilStored(this.#wait(name, `${name}: ${what}`), isWanted);
-  }
-
-  untilReady(name: string): Promise<StoredResource> {
-    return this.until(name, "Ready for its generation", isReady);
-  }
-
-  untilStalled(name: string, reason: string): Promise<StoredResource> {
-    const isStalled = ({ status }: StoredResource) => conditionOf(status.conditions, "Stalled")?.reason === reason;
-    return this.until(name, `Stalled ${reason}`, isStalled);
-  }
-
-  untilGone(name: string): Promise<void> {
-    return untilNotStored(this.#wait(name, name));
-  }
-
-  #wait(name: string, what: string) {
-    return { get: () => this.get(name), what, lastSeen: (seen?: StoredResource) => describeWait(seen, this.logs) };
   }
 
   /** Requests a reconcile and waits until it has ended. By then the operator has done all work that was due. */
