@@ -231,16 +231,6 @@ describe("architecture", () => {
     expect(files.size).toBeGreaterThan(50);
     expect(violationsOf(files)).toEqual([]);
   });
-
-  test("the sources → every part that imports something is seen to import it", async () => {
-    const files = await readSources();
-    const seen = new Set(
-      [...files].flatMap(([path, source]) => importsOf(source).map((item) => `${partOf(path)} ${item}`)),
-    );
-    for (const expected of ["resource zod", "http undici", "telemetry pino", "telemetry prom-client"]) {
-      expect(seen).toContain(expected);
-    }
-  });
 });
 
 describe.each(["src", "tools"])("the files of %s", (folder) => {
