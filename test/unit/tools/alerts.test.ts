@@ -32,18 +32,8 @@ test("the series over which promtool sees the alerts fire → the operator expor
 });
 
 describe("every alert", () => {
-  test("names → used once, and each is a word", () => {
-    const names = alerts.map(({ name }) => name);
-    expect(new Set(names).size).toBe(names.length);
-    expect(names.filter((name) => !/^[A-Z][A-Za-z]+$/.test(name))).toEqual([]);
-  });
-
-  test("its text → names a command or a place to look at, and no label of a replica", () => {
-    for (const { name, summary, description } of alerts) {
-      expect(summary.length, name).toBeLessThan(120);
-      expect(summary + description, name).not.toMatch(/\$labels\.(pod|instance|job)/);
-      expect(description.length, name).toBeGreaterThan(100);
-    }
+  test.each(alerts)("$name → its text names no label of a replica", ({ summary, description }) => {
+    expect(summary + description).not.toMatch(/\$labels\.(pod|instance|job)/);
   });
 
   test.each(alerts)("$name → has a runbook with every part of one, and links it", async ({ name, severity }) => {
