@@ -3,10 +3,10 @@ import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { adminKubectl, createTestNamespace } from "../support/api-server.ts";
+import { adminKubectl, createTestNamespace, shippedAccount } from "../support/api-server.ts";
 import type { OperatorProcess } from "../support/e2e-operator.ts";
 import { SandboxProcess, type TestProject } from "../support/e2e-sandbox.ts";
-import { E2eWorld, shippedAccount } from "../support/e2e-world.ts";
+import { E2eWorld } from "../support/e2e-world.ts";
 import { newSecret } from "../support/secrets.ts";
 import { waitUntil } from "../support/wait-until.ts";
 

@@ -7,22 +7,22 @@ import { loadCredentialSource } from "../../src/kubernetes/http/credentials.ts";
 import { objectPath } from "../../src/kubernetes/http/objects.ts";
 import type { ComputeEndpointStatus } from "../../src/resource/status-schema.ts";
 import { systemClock } from "../../src/runtime/system-clock.ts";
+import { type Profile, profiles } from "../../src/sandbox/engine/profile.ts";
 import { fixtureWithoutEndpoints, type SandboxOptions, startSandbox } from "../../src/sandbox/index.ts";
 import {
   type AuditEvent,
   adminKubectl,
   createTestNamespace,
-  isWrite,
   kubeConfigOf,
-  readAuditEvents,
+  operatorWritesIn,
   serviceAccountAccess,
   sharedApiServer,
+  shippedAccount,
 } from "./api-server.ts";
 import { checkConditions } from "./check-conditions.ts";
 import type { Kubectl } from "./kubectl.ts";
 import { requestPatiently } from "./patient-request.ts";
 import { SandboxControl } from "./sandbox-control.ts";
-import { defaultSandboxProfile } from "./sandbox-profile.ts";
 import { newSecret } from "./secrets.ts";
 import { StoredKind, type StoredResource } from "./stored-resource.ts";
 import { waitUntil } from "./wait-until.ts";
@@ -54,8 +54,6 @@ export interface WorldOptions {
   /** Settings of the operator that replace the test defaults. */
   readonly environment?: Readonly<Record<string, string>>;
 }
-
-const namespaceOfOperator = "endpoint-operator-system";
 
 /**
  * The world of one test: a namespace, a sandbox, and an operator with the shipped roles. All of them end with the test.
@@ -166,13 +164,8 @@ export class World extends StoredKind<ComputeEndpointStatus> {
   }
 
   /** Returns the operator's writes to the resources of this namespace, oldest first. */
-  async operatorWrites(): Promise<readonly AuditEvent[]> {
-    return readAuditEvents(
-      (event) =>
-        isWrite(event) &&
-        event.objectRef?.namespace === this.namespace &&
-        event.user.username === `system:serviceaccount:${namespaceOfOperator}:endpoint-operator`,
-    );
+  operatorWrites(): Promise<readonly AuditEvent[]> {
+    return operatorWritesIn(this.namespace);
   }
 
   /** Returns the reasons of the events of a resource, oldest first. */
@@ -245,7 +238,7 @@ function noneIfNotServed(error: { readonly reason?: string }): readonly StoredRe
 /** Starts a world for one test, with the operator running. */
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const namespace = await createTestNamespace("cpe");
-  const { kubeconfigFile } = await serviceAccountAccess(namespaceOfOperator, "endpoint-operator");
+  const { kubeconfigFile } = await serviceAccountAccess(shippedAccount.namespace, shippedAccount.name);
   const place = { namespace, kubectl: adminKubectl(), kubeconfigFile: sharedApiServer().kubeconfigFile };
   return startIn({ ...place, operatorKubeconfig: kubeconfigFile }, options);
 }
@@ -262,6 +255,12 @@ async function startIn(place: Place & { readonly operatorKubeconfig: string }, o
   onTestFinished(() => world.dispose());
   await world.startOperator();
   return world;
+}
+
+/** Returns the profile of the sandboxes in tests that name none. @throws Error when there is no such profile */
+function defaultSandboxProfile({ SANDBOX_PROFILE: name = "seed" }: NodeJS.ProcessEnv): Profile["name"] {
+  if (Object.hasOwn(profiles, name)) return name as Profile["name"];
+  throw new Error(`SANDBOX_PROFILE: must be one of ${Object.keys(profiles).join(", ")}`);
 }
 
 /** Starts a sandbox without endpoints and with short operations. It ends with the test, and must report no bug. */
