@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { parseAllDocuments, stringify } from "yaml";
 import { AccessWorld } from "../support/access-world.ts";
-import { untilStored } from "../support/stored-resource.ts";
+import { BranchWorld } from "../support/branch-world.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { branches, project, startWorld, type World } from "../support/world.ts";
 
@@ -25,23 +25,15 @@ async function applicationsFor(pullRequest: Readonly<Record<string, string>>): P
   return sets.map(({ spec }) => spec.template.spec as Application);
 }
 
-interface StoredBranch {
-  readonly metadata: { readonly annotations?: Readonly<Record<string, string>> };
-  readonly status?: {
-    readonly branchId?: string;
-    readonly lastResetTime?: string;
-    readonly conditions?: readonly Condition[];
-  };
-}
-type Condition = { readonly type: string; readonly status: string };
-
 class Preview {
   readonly world: World;
   readonly access: AccessWorld;
+  readonly branches: BranchWorld;
 
   constructor(world: World) {
     this.world = world;
     this.access = new AccessWorld(world);
+    this.branches = new BranchWorld(world);
   }
 
   /** Applies what the Applications name, with their patches. */
@@ -59,35 +51,21 @@ class Preview {
     }
   }
 
-  untilBranch(what: string, isWanted: (branch: StoredBranch) => boolean): Promise<StoredBranch> {
-    const args = ["-n", this.world.namespace, "get", kinds.DatabaseBranch];
-    const get = () => this.world.kubectl.getJson<StoredBranch>(args);
-    const lastSeen = (seen?: StoredBranch) => `${JSON.stringify(seen)} ${JSON.stringify(this.world.logs.slice(-15))}`;
-    return untilStored({ get, what: `DatabaseBranch orders: ${what}`, lastSeen }, isWanted);
-  }
-
   async untilReady() {
-    const isReady = ({ status }: StoredBranch) =>
-      status?.conditions?.some((each) => each.type === "Ready" && each.status === "True") === true;
-    const branch = await this.untilBranch("Ready", isReady);
+    const branch = await this.branches.untilReady("orders");
     const endpoint = await this.world.untilReady("orders");
     await this.access.untilReady("orders-app");
     const password = (await this.access.secret("orders-db"))?.data.password;
-    return { branchId: branch.status?.branchId ?? "", resetTime: branch.status?.lastResetTime, endpoint, password };
+    return { branchId: branch.status.branchId ?? "", resetTime: branch.status.lastResetTime, endpoint, password };
   }
 
   async untilNothingIsLeft(): Promise<void> {
-    await waitUntil(async () => ((await branchIds(this.world)).length === 4 ? true : undefined), {
+    await waitUntil(async () => ((await this.branches.branches()).length === 4 ? true : undefined), {
       what: "no branch is left",
       lastSeen: () => this.world.logs.slice(-15),
     });
     expect(await this.world.sandbox.endpoints(project)).toEqual([]);
   }
-}
-
-async function branchIds({ sandbox }: World): Promise<readonly string[]> {
-  const path = `/projects/${project}/branches`;
-  return (await sandbox.api<{ branches: readonly { id: string }[] }>("GET", path)).branches.map(({ id }) => id);
 }
 
 /** The parent has the role and the database that the preview names. @returns the preview, and the password of the parent */
@@ -119,7 +97,7 @@ test("the ApplicationSets for a pull request → all Ready, on a branch and with
   await world.untilStalled("direct", "ProjectNotGranted");
 
   await preview.push("bbb");
-  await preview.untilBranch("reset", ({ status }) => status?.lastResetTime !== undefined);
+  await preview.branches.until("orders", "reset", ({ status }) => status.lastResetTime !== undefined);
   // When branch, endpoint and access are Ready again, the Secret holds the password of the fresh copy.
   const second = await preview.untilReady();
   expect([first.password, parentPassword]).not.toContain(second.password);
@@ -128,7 +106,7 @@ test("the ApplicationSets for a pull request → all Ready, on a branch and with
 
 test("its namespace is deleted while it comes up → it ends, and nothing is left in the control plane", async () => {
   const { preview, world } = await startPreview();
-  await preview.untilBranch("has a branch", ({ status }) => status?.branchId !== undefined);
+  await preview.branches.until("orders", "has a branch", ({ status }) => status.branchId !== undefined);
   await world.kubectl.run(["delete", "namespace", world.namespace, "--timeout=100s"]);
   await preview.untilNothingIsLeft();
 });

@@ -1,26 +1,11 @@
 /** A world with DatabaseAccesses, for tests. */
-import { conditionOf } from "../../src/resource/conditions.ts";
 import type { DatabaseAccessStatus } from "../../src/resource/database-access-schema.ts";
-import { annotations } from "../../src/resource/names.ts";
-import { saveOutput } from "./outputs.ts";
 import { secret } from "./secrets.ts";
-import { untilNotStored, untilStored } from "./stored-resource.ts";
+import { StoredKind, type StoredPlace, untilStored } from "./stored-resource.ts";
 import { startWorld, type World, type WorldOptions } from "./world.ts";
 
 /** The control plane makes no shorter passwords. */
 const shortestPassword = 12;
-
-/** A stored DatabaseAccess, as far as tests read it. */
-export interface StoredAccess {
-  readonly metadata: {
-    readonly uid: string;
-    readonly generation: number;
-    readonly deletionTimestamp?: string;
-    readonly annotations?: Readonly<Record<string, string>>;
-    readonly finalizers?: readonly string[];
-  };
-  readonly status: DatabaseAccessStatus;
-}
 
 /** A Secret, decoded. */
 export interface DecodedSecret {
@@ -30,15 +15,19 @@ export interface DecodedSecret {
   readonly data: Readonly<Record<string, string>>;
 }
 
-/** A namespace as its administrator sees it, and the log of its operator if it is known. */
-type AccessPlace = Pick<World, "namespace" | "kubectl"> & Partial<Pick<World, "logs">>;
-
 /** The DatabaseAccesses and Secrets of a namespace, as its administrator sees them. */
-export class AccessWorld<Place extends AccessPlace = World> {
+export class AccessWorld<Place extends StoredPlace = World> extends StoredKind<DatabaseAccessStatus> {
   readonly world: Place;
+  protected readonly place: Place;
 
   constructor(world: Place) {
+    super("DatabaseAccess", {
+      endpointRef: { name: "orders" },
+      database: { name: "orders" },
+      role: { name: "orders_app" },
+    });
     this.world = world;
+    this.place = world;
   }
 
   /** Lets the operator write Secrets in a namespace, as the message of SecretsForbidden says. @default the world's */
@@ -48,48 +37,6 @@ export class AccessWorld<Place extends AccessPlace = World> {
       "--clusterrole=endpoint-operator-secrets",
       "--serviceaccount=endpoint-operator-system:endpoint-operator",
     ]);
-  }
-
-  async apply(name: string, spec: object): Promise<void> {
-    const manifest = {
-      apiVersion: "endpoint-operator.dev/v1alpha1",
-      kind: "DatabaseAccess",
-      metadata: { name, namespace: this.world.namespace },
-      spec: { endpointRef: { name: "orders" }, database: { name: "orders" }, role: { name: "orders_app" }, ...spec },
-    };
-    await this.world.kubectl.run(["apply", "-f", "-"], { stdin: JSON.stringify(manifest) });
-  }
-
-  async get(name: string): Promise<StoredAccess | undefined> {
-    const args = ["-n", this.world.namespace, "get", "dba", name, "--ignore-not-found", "--output=json"];
-    const text = await this.world.kubectl.run(args);
-    return text.trim() === "" ? undefined : (JSON.parse(text) as StoredAccess);
-  }
-
-  async until(name: string, what: string, isWanted: (access: StoredAccess) => boolean): Promise<StoredAccess> {
-    const found = await untilStored(this.#wait(name, `DatabaseAccess ${name}: ${what}`), isWanted);
-    saveOutput("status", JSON.stringify(found));
-    return found;
-  }
-
-  untilReady(name: string): Promise<StoredAccess> {
-    return this.until(name, "Ready for its generation", ({ status, metadata }) => {
-      const ready = conditionOf(status.conditions, "Ready");
-      return ready?.status === "True" && ready.observedGeneration === metadata.generation;
-    });
-  }
-
-  untilReason(name: string, reason: string): Promise<StoredAccess> {
-    return this.until(name, reason, ({ status }) => conditionOf(status.conditions, "Ready")?.reason === reason);
-  }
-
-  untilGone(name: string): Promise<void> {
-    return untilNotStored(this.#wait(name, `DatabaseAccess ${name}`));
-  }
-
-  #wait(name: string, what: string) {
-    const lastSeen = (seen?: StoredAccess) => `${JSON.stringify(seen)} ${JSON.stringify(this.world.logs?.slice(-15))}`;
-    return { get: () => this.get(name), what, lastSeen };
   }
 
   async secret(name: string): Promise<DecodedSecret | undefined> {
@@ -117,15 +64,6 @@ export class AccessWorld<Place extends AccessPlace = World> {
   async untilSecret(name: string, what: string, isWanted: (secret: DecodedSecret) => boolean): Promise<DecodedSecret> {
     const get = () => this.secret(name);
     return untilStored({ get, what: `Secret ${name}: ${what}`, lastSeen: (seen) => seen?.type ?? "none" }, isWanted);
-  }
-
-  async annotate(name: string, key: keyof typeof annotations, value: string): Promise<void> {
-    const change = `${annotations[key]}=${value}`;
-    await this.world.kubectl.run(["-n", this.world.namespace, "annotate", "--overwrite", "dba", name, change]);
-  }
-
-  async delete(name: string): Promise<void> {
-    await this.world.kubectl.run(["-n", this.world.namespace, "delete", "dba", name, "--wait=false"]);
   }
 }
 

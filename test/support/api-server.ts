@@ -28,6 +28,9 @@ export async function createTestNamespace(prefix: string): Promise<string> {
   return name;
 }
 
+/** The service account that deploy/base ships. */
+export const shippedAccount = { namespace: "endpoint-operator-system", name: "endpoint-operator" } as const;
+
 /** A service account and its credentials. */
 export interface ServiceAccountAccess {
   /** A bound token that the API server's TokenRequest made. */
@@ -91,6 +94,14 @@ export async function readAuditEvents(isWanted: (event: AuditEvent) => boolean):
     { what: "the audit log has caught up" },
   );
   return events.filter(isWanted);
+}
+
+/** Returns the writes of the shipped service account in a namespace, including events, oldest first. */
+export function operatorWritesIn(namespace: string): Promise<readonly AuditEvent[]> {
+  const username = `system:serviceaccount:${shippedAccount.namespace}:${shippedAccount.name}`;
+  return readAuditEvents(
+    (event) => isWrite(event) && event.objectRef?.namespace === namespace && event.user.username === username,
+  );
 }
 
 async function auditEvents(): Promise<readonly AuditEvent[]> {

@@ -4,7 +4,6 @@ import { type AuditEvent, createTestNamespace, isWrite, readAuditEvents } from "
 import type { OperatorProcess } from "./e2e-operator.ts";
 import type { SandboxProcess, TestProject } from "./e2e-sandbox.ts";
 import type { E2eWorld } from "./e2e-world.ts";
-import { secret } from "./secrets.ts";
 import { waitUntil } from "./wait-until.ts";
 
 /** The shipped Role for the Lease. */
@@ -66,12 +65,10 @@ export class Replicas {
 
   /** Starts a replica and waits until it is ready, whether it leads or not. */
   async start(name: string, settings: Readonly<Record<string, string>> = {}): Promise<Replica> {
-    const { key } = await this.#parts.sandbox.control.control<{ key: string }>("POST", "/keys", { name });
-    secret(key);
     const election = {
       LEADER_ELECTION: "true",
       LEASE_NAMESPACE: this.#parts.leaseNamespace,
-      CONTROL_PLANE_API_KEY: key,
+      CONTROL_PLANE_API_KEY: await this.#parts.sandbox.control.newKey(name),
     };
     const operator = await this.#parts.world.startOperator({ ...election, ...settings });
     const [, identity = ""] = /"identity":"([^"]+)".*"operator started"/.exec(operator.output()) ?? [];
@@ -107,22 +104,11 @@ export class Replicas {
       atMs: Date.parse(event.requestReceivedTimestamp),
       what: `${event.verb} ${event.objectRef?.resource} ${event.objectRef?.name}`,
     }));
-    const { requests } = await this.#parts.sandbox.control.control<{ requests: readonly KeyedRequest[] }>(
-      "GET",
-      "/requests?since=0",
-    );
-    const service = requests
+    const service = (await this.#parts.sandbox.control.requests())
       .filter(({ method, path }) => method !== "GET" && projects.some(({ id }) => path.includes(`/projects/${id}/`)))
-      .map(({ key, time, method, path }) => ({ writer: key ?? "", atMs: Date.parse(time), what: `${method} ${path}` }));
+      .map(({ key, time, method, path }) => ({ writer: key, atMs: Date.parse(time), what: `${method} ${path}` }));
     return [...kubernetes, ...service].sort((one, other) => one.atMs - other.atMs);
   }
-}
-
-interface KeyedRequest {
-  readonly method: string;
-  readonly path: string;
-  readonly time: string;
-  readonly key?: string;
 }
 
 /** Whether its metrics say that it leads. */

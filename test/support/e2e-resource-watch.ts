@@ -3,7 +3,7 @@ import path from "node:path";
 import { sharedApiServer } from "./api-server.ts";
 import { checkConditions } from "./check-conditions.ts";
 import { bareEnvironment, type RunningProgram, startProgram } from "./e2e-program.ts";
-import type { StoredResource } from "./stored-resource.ts";
+import { type StoredResource, untilStored } from "./stored-resource.ts";
 import { waitUntil } from "./wait-until.ts";
 
 interface WatchEvent {
@@ -43,14 +43,9 @@ export class KubectlWatch {
 
   /** Waits until the resource is in the wanted state. */
   until(name: string, what: string, isWanted: (resource: StoredResource) => boolean): Promise<StoredResource> {
-    const look = () => {
-      const resource = this.get(name);
-      return resource !== undefined && isWanted(resource) ? resource : undefined;
-    };
-    return waitUntil(look, {
-      what: `${name}: ${what}`,
-      lastSeen: () => this.get(name) ?? this.#program.stderr(),
-    });
+    const get = async () => this.get(name);
+    const lastSeen = (seen?: StoredResource) => seen ?? this.#program.stderr();
+    return untilStored({ get, what: `${name}: ${what}`, lastSeen }, isWanted);
   }
 
   async untilGone(name: string): Promise<void> {

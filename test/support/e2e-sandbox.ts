@@ -4,26 +4,14 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { bareEnvironment, bundledProgram, startProgram } from "./e2e-program.ts";
 import { saveOutput } from "./outputs.ts";
-import { type FaultMatch, SandboxControl } from "./sandbox-control.ts";
+import { type FaultMatch, type LoggedRequest, SandboxControl } from "./sandbox-control.ts";
 import { newSecret } from "./secrets.ts";
-import { waitUntil } from "./wait-until.ts";
 
 /** A project of the fixture that no other test uses. */
 export interface TestProject {
   readonly id: string;
   /** The branches without endpoints. */
   readonly branches: readonly [string, string];
-}
-
-/** An entry of the sandbox's request log. */
-export interface RequestEntry {
-  readonly sequence: number;
-  readonly method: string;
-  readonly path: string;
-  /** The status of the answer; absent: there was no answer. */
-  readonly status?: number;
-  /** The kind of the fault that was applied to it. */
-  readonly fault?: string;
 }
 
 /** How it is started. */
@@ -122,21 +110,18 @@ export class SandboxProcess {
     const { method, project, tail, times } = match;
     const faultMatch = { method, path: `/api/v2/projects/${project.id}${tail}`, ...(times !== undefined && { times }) };
     const id = await this.control.fault(faultMatch, effect);
-    const until = (what: string, isSo: (state: FaultState) => boolean) =>
-      waitUntil(async () => isSo(await this.#faultState(id)) || undefined, { what: `${method} ${tail} ${what}` });
     return {
-      untilHit: async (count = 1) => void (await until("was met", ({ hits }) => hits >= count)),
-      untilHolding: async () => void (await until("is held", ({ held }) => held > 0)),
+      untilHit: (count = 1) => this.control.untilFault(id, `${method} ${tail} was met`, ({ hits }) => hits >= count),
+      untilHolding: () => this.control.untilHeld(id),
       remove: () => this.control.control("DELETE", `/faults/${id}`),
     };
   }
 
   /** Returns the requests about a project, oldest first, of the operator and of tests. */
-  async requests(project: TestProject, method: string): Promise<readonly RequestEntry[]> {
-    const { requests } = await this.control.control<{ requests: readonly RequestEntry[] }>("GET", "/requests?since=0");
-    const isWanted = (entry: RequestEntry) =>
+  async requests(project: TestProject, method: string): Promise<readonly LoggedRequest[]> {
+    const isWanted = (entry: LoggedRequest) =>
       entry.method === method && `${entry.path}/`.startsWith(`/api/v2/projects/${project.id}/`);
-    return requests.filter(isWanted);
+    return (await this.control.requests()).filter(isWanted);
   }
 
   /** Returns the ids of the endpoints that exist now. */
@@ -159,13 +144,6 @@ export class SandboxProcess {
     );
     return operations;
   }
-
-  async #faultState(id: string): Promise<FaultState> {
-    const { faults } = await this.control.control<{ faults: readonly FaultState[] }>("GET", "/faults");
-    const state = faults.find((each) => each.id === id);
-    if (state === undefined) throw new Error("the fault is gone");
-    return state;
-  }
 }
 
 /** The parts of an operation that tests read. */
@@ -174,12 +152,6 @@ export interface LoggedOperation {
   readonly action: string;
   readonly status: string;
   readonly endpoint_id?: string;
-}
-
-interface FaultState {
-  readonly id: string;
-  readonly hits: number;
-  readonly held: number;
 }
 
 function testProject(number: number): TestProject {

@@ -21,8 +21,13 @@ export interface LoggedRequest {
   readonly sequence: number;
   readonly method: string;
   readonly path: string;
+  /** RFC 3339. */
+  readonly time: string;
+  /** The name of the key. */
   readonly key: string;
   readonly status: number;
+  /** The kind of the fault that was applied to it. */
+  readonly fault?: string;
 }
 
 /** The requests that a fault applies to. */
@@ -35,6 +40,12 @@ export interface FaultMatch {
   readonly path: string;
   readonly skip?: number;
   readonly times?: number;
+}
+
+interface FaultState {
+  readonly id: string;
+  readonly hits: number;
+  readonly held: number;
 }
 
 /** The sandbox as a test controls and reads it: over HTTP, like any other client. */
@@ -115,13 +126,16 @@ export class SandboxControl {
 
   /** Waits until a fault of the kind `hold` holds an answer back. Its request has taken effect by then. */
   async untilHeld(faultId: string): Promise<void> {
-    await waitUntil(
-      async () => {
-        const { faults } = await this.control<{ faults: readonly { id: string; held: number }[] }>("GET", "/faults");
-        return faults.some(({ id, held }) => id === faultId && held > 0) ? true : undefined;
-      },
-      { what: "an answer is held back" },
-    );
+    await this.untilFault(faultId, "an answer is held back", ({ held }) => held > 0);
+  }
+
+  /** Waits until a fault is in the wanted state: how many requests it has met, and how many answers it holds back. */
+  async untilFault(faultId: string, what: string, isSo: (state: FaultState) => boolean): Promise<void> {
+    const look = async () => {
+      const { faults } = await this.control<{ faults: readonly FaultState[] }>("GET", "/faults");
+      return faults.some((each) => each.id === faultId && isSo(each)) || undefined;
+    };
+    await waitUntil(look, { what });
   }
 
   /** Makes another API key. */

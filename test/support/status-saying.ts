@@ -38,10 +38,7 @@ export const planeWaits: Readonly<Record<PlaneReason, "Nothing" | "Operator" | "
 const time = "2026-11-20T10:00:00Z";
 const generation = 3;
 
-/**
- * Makes a resource as the API server returns it, whose conditions show this reason. Its status follows the rules of
- * `checkConditions`.
- */
+/** Makes a resource as the API server returns it, whose conditions show this reason. */
 export function resourceSaying(reason: ConditionReason) {
   return {
     apiVersion: "endpoint-operator.dev/v1alpha1",

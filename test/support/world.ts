@@ -5,27 +5,26 @@ import { expect, onTestFinished } from "vitest";
 import { createConnection, type KubernetesConnection } from "../../src/kubernetes/http/connection.ts";
 import { loadCredentialSource } from "../../src/kubernetes/http/credentials.ts";
 import { objectPath } from "../../src/kubernetes/http/objects.ts";
-import { conditionOf } from "../../src/resource/conditions.ts";
-import { annotations } from "../../src/resource/names.ts";
+import type { ComputeEndpointStatus } from "../../src/resource/status-schema.ts";
 import { systemClock } from "../../src/runtime/system-clock.ts";
+import { type Profile, profiles } from "../../src/sandbox/engine/profile.ts";
 import { fixtureWithoutEndpoints, type SandboxOptions, startSandbox } from "../../src/sandbox/index.ts";
 import {
   type AuditEvent,
   adminKubectl,
   createTestNamespace,
-  isWrite,
   kubeConfigOf,
-  readAuditEvents,
+  operatorWritesIn,
   serviceAccountAccess,
   sharedApiServer,
+  shippedAccount,
 } from "./api-server.ts";
 import { checkConditions } from "./check-conditions.ts";
 import type { Kubectl } from "./kubectl.ts";
 import { requestPatiently } from "./patient-request.ts";
 import { SandboxControl } from "./sandbox-control.ts";
-import { defaultSandboxProfile } from "./sandbox-profile.ts";
 import { newSecret } from "./secrets.ts";
-import { describeWait, isReady, type StoredResource, untilNotStored, untilStored } from "./stored-resource.ts";
+import { StoredKind, type StoredResource } from "./stored-resource.ts";
 import { waitUntil } from "./wait-until.ts";
 import { WorldOperator } from "./world-operator.ts";
 import { type LogLine, WorldOutputs } from "./world-outputs.ts";
@@ -56,18 +55,18 @@ export interface WorldOptions {
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-const namespaceOfOperator = "endpoint-operator-system";
-
 /**
  * The world of one test: a namespace, a sandbox, and an operator with the shipped roles. All of them end with the test.
  */
-export class World {
+export class World extends StoredKind<ComputeEndpointStatus> {
   readonly namespace: string;
   readonly sandbox: SandboxControl;
   readonly kubectl: Kubectl;
   readonly #outputs: WorldOutputs;
   readonly #operator: WorldOperator;
   readonly #admin: KubernetesConnection;
+  protected readonly place: this = this;
+
   constructor(
     parts: Place & {
       readonly sandbox: { readonly url: string; readonly controlUrl: string; readonly apiKey: string };
@@ -75,6 +74,7 @@ export class World {
       readonly environment: Readonly<Record<string, string>>;
     },
   ) {
+    super("ComputeEndpoint", { projectId: project });
     this.namespace = parts.namespace;
     this.sandbox = new SandboxControl(parts.sandbox);
     this.kubectl = parts.kubectl;
@@ -120,35 +120,11 @@ export class World {
     return this.#operator.scrape(token);
   }
 
-  /** Runs `kubectl apply` for one resource. */
-  async apply(name: string, spec: object, metadata: object = {}): Promise<void> {
-    await this.kubectl.run(["apply", "-f", "-"], { stdin: JSON.stringify(this.manifest(name, spec, metadata)) });
-  }
-
-  manifest(name: string, spec: object, metadata: object = {}): object {
-    return {
-      apiVersion: "endpoint-operator.dev/v1alpha1",
-      kind: "ComputeEndpoint",
-      metadata: { name, namespace: this.namespace, ...metadata },
-      spec: { projectId: project, ...spec },
-    };
-  }
-
-  async annotate(name: string, key: keyof typeof annotations, value: string): Promise<void> {
-    const change = `${annotations[key]}=${value}`;
-    await this.kubectl.run(["-n", this.namespace, "annotate", "--overwrite", "cpe", name, change]);
-  }
-
-  /** Requests the deletion, and does not wait for it. */
-  async delete(name: string): Promise<void> {
-    await this.kubectl.run(["-n", this.namespace, "delete", "cpe", name, "--wait=false"]);
-  }
-
   /**
    * Returns the stored resource; `undefined`: there is none. It also checks that its status follows the rules of
    * conditions.
    */
-  async get(name: string): Promise<StoredResource | undefined> {
+  override async get(name: string): Promise<StoredResource | undefined> {
     const path = objectPath("computeendpoints", this.namespace, name);
     const stored = (await this.#read(`get ${name}`, path).catch((error: { readonly reason?: string }) => {
       if (error.reason === "NotFound") return undefined;
@@ -176,28 +152,6 @@ export class World {
     return requestPatiently(this.#admin, { what, method: "GET", path, timeoutMs: 60_000 });
   }
 
-  /** Waits until the resource is in the wanted state. */
-  until(name: string, what: string, isWanted: (resource: StoredResource) => boolean): Promise<StoredResource> {
-    return untilStored(this.#wait(name, `${name}: ${what}`), isWanted);
-  }
-
-  untilReady(name: string): Promise<StoredResource> {
-    return this.until(name, "Ready for its generation", isReady);
-  }
-
-  untilStalled(name: string, reason: string): Promise<StoredResource> {
-    const isStalled = ({ status }: StoredResource) => conditionOf(status.conditions, "Stalled")?.reason === reason;
-    return this.until(name, `Stalled ${reason}`, isStalled);
-  }
-
-  untilGone(name: string): Promise<void> {
-    return untilNotStored(this.#wait(name, name));
-  }
-
-  #wait(name: string, what: string) {
-    return { get: () => this.get(name), what, lastSeen: (seen?: StoredResource) => describeWait(seen, this.logs) };
-  }
-
   /** Requests a reconcile and waits until it has ended. By then the operator has done all work that was due. */
   async reconcile(name: string): Promise<StoredResource> {
     const value = randomUUID();
@@ -210,13 +164,8 @@ export class World {
   }
 
   /** Returns the operator's writes to the resources of this namespace, oldest first. */
-  async operatorWrites(): Promise<readonly AuditEvent[]> {
-    return readAuditEvents(
-      (event) =>
-        isWrite(event) &&
-        event.objectRef?.namespace === this.namespace &&
-        event.user.username === `system:serviceaccount:${namespaceOfOperator}:endpoint-operator`,
-    );
+  operatorWrites(): Promise<readonly AuditEvent[]> {
+    return operatorWritesIn(this.namespace);
   }
 
   /** Returns the reasons of the events of a resource, oldest first. */
@@ -279,7 +228,7 @@ function noneIfNotServed(error: { readonly reason?: string }): readonly StoredRe
 /** Starts a world for one test, with the operator running. */
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const namespace = await createTestNamespace("cpe");
-  const { kubeconfigFile } = await serviceAccountAccess(namespaceOfOperator, "endpoint-operator");
+  const { kubeconfigFile } = await serviceAccountAccess(shippedAccount.namespace, shippedAccount.name);
   const place = { namespace, kubectl: adminKubectl(), kubeconfigFile: sharedApiServer().kubeconfigFile };
   return startIn({ ...place, operatorKubeconfig: kubeconfigFile }, options);
 }
@@ -296,6 +245,12 @@ async function startIn(place: Place & { readonly operatorKubeconfig: string }, o
   onTestFinished(() => world.dispose());
   await world.startOperator();
   return world;
+}
+
+/** Returns the profile of the sandboxes in tests that name none. @throws Error when there is no such profile */
+function defaultSandboxProfile({ SANDBOX_PROFILE: name = "seed" }: NodeJS.ProcessEnv): Profile["name"] {
+  if (Object.hasOwn(profiles, name)) return name as Profile["name"];
+  throw new Error(`SANDBOX_PROFILE: must be one of ${Object.keys(profiles).join(", ")}`);
 }
 
 /** Starts a sandbox without endpoints and with short operations. It ends with the test, and must report no bug. */

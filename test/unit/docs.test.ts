@@ -1,4 +1,5 @@
 /** Tests that the documentation lists what the code has. */
+import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -172,47 +173,21 @@ describe("README.md", () => {
   });
 });
 
-test("links between pages → lead to a file and a heading that exist", async () => {
+test("links between pages → lead to a file that exists", async () => {
   const pages = ["README.md", "CHANGELOG.md", "SECURITY.md", ...(await filesBelow("docs", ".md"))];
   const broken = await Promise.all(pages.map(brokenLinksOf));
   expect(broken.flat()).toEqual([]);
 });
 
 async function brokenLinksOf(page: string): Promise<readonly string[]> {
-  const links = [...(await textOf(page)).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => target);
-  const own = links.filter((target) => !/^https?:/.test(target));
-  const verdicts = await Promise.all(own.map(async (target) => ((await isThere(page, target)) ? [] : [target])));
-  return verdicts.flat().map((target) => `${page}: ${target}`);
-}
-
-async function isThere(page: string, target: string): Promise<boolean> {
-  const [file = "", anchor] = target.split("#");
-  const linked = file === "" ? page : path.join(path.dirname(page), file);
-  const text = await textOf(linked).catch(() => undefined);
-  if (text === undefined) return anchor === undefined && (await isDirectory(linked));
-  return anchor === undefined || anchorsOf(text).includes(anchor);
+  const links = [...(await textOf(page)).matchAll(/\]\(([^)#\s]+)[^)\s]*\)/g)].map(([, file = ""]) => file);
+  const own = links.filter((file) => !/^https?:/.test(file));
+  return own.filter((file) => !existsSync(path.join(root, path.dirname(page), file))).map((file) => `${page}: ${file}`);
 }
 
 async function filesBelow(folder: string, ending: string): Promise<readonly string[]> {
   const names = await readdir(path.join(root, folder), { recursive: true });
   return names.filter((name) => name.endsWith(ending)).map((name) => path.join(folder, name));
-}
-
-async function isDirectory(name: string): Promise<boolean> {
-  return readdir(path.join(root, name)).then(
-    () => true,
-    () => false,
-  );
-}
-
-/** Returns the anchor as most renderers make it: lower case, hyphens for blanks, no punctuation. */
-function anchorsOf(page: string): readonly string[] {
-  return [...page.matchAll(/^#+ (.+)$/gm)].map(([, title = ""]) =>
-    title
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
-      .replaceAll(" ", "-"),
-  );
 }
 
 test("docs/code.md → each room of src and tools, and no other", async () => {

@@ -31,14 +31,6 @@ export class FakeCalls {
   failWith(reason: ControlPlaneReason, retryAfterMs?: number): void {
     this.beforeAnswer = () => Promise.reject(errorOf(reason, retryAfterMs));
   }
-
-  /** The next requests fail for these reasons, and later ones succeed. */
-  failNext(...reasons: ControlPlaneReason[]): void {
-    this.beforeAnswer = async () => {
-      const reason = reasons.shift();
-      if (reason !== undefined) throw errorOf(reason);
-    };
-  }
 }
 
 function errorOf(reason: ControlPlaneReason, retryAfterMs?: number): ControlPlaneError {

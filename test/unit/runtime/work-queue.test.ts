@@ -5,18 +5,6 @@ import type { WorkQueueObserver } from "../../../src/domain/worker.ts";
 import { WorkQueue } from "../../../src/runtime/work-queue.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
-/*
- * The rules of the queue, which client-go and controller-runtime test too. The names of the tests begin with these numbers.
- *   1  a key added twice is handed out once; first in, first out
- *   2  a key added while a worker holds it is handed out once more, after the worker lets go, and not before
- *   3  the listener hears of every key that has become ready
- *   4  a delayed add is not seen before its time; of two of a key the earlier counts, and none doubles the key
- *   5  delays double per key, are capped, and start over after forget; keys do not share them
- *   6  shutting down drops what waits, and refuses adds
- *   7  an urgent key passes a backlog; a stream of urgent keys does not starve the backlog
- *   8  the observer sees every add, hand-over, end and retry with its duration
- */
-
 function startQueue(options: { readonly random?: () => number; readonly observer?: WorkQueueObserver } = {}) {
   const clock = new FakeClock();
   const queue = new WorkQueue({ clock, random: () => 0.999_999, ...options });
@@ -36,11 +24,11 @@ function takeAll(queue: WorkQueue): readonly string[] {
 type Step = readonly [key: string, priority?: Urgency];
 
 it.each<[string, readonly Step[], readonly string[]]>([
-  ["1: a key twice → once", [["a"], ["a"], ["a", "Background"]], ["a"]],
-  ["1: many keys → first in, first out", [["c"], ["a"], ["b"], ["a"]], ["c", "a", "b"]],
-  ["7: an edit behind resyncs → is next", [["a", "Background"], ["b", "Background"], ["c"]], ["c", "a", "b"]],
+  ["a key twice → once", [["a"], ["a"], ["a", "Background"]], ["a"]],
+  ["many keys → first in, first out", [["c"], ["a"], ["b"], ["a"]], ["c", "a", "b"]],
+  ["an edit behind resyncs → is next", [["a", "Background"], ["b", "Background"], ["c"]], ["c", "a", "b"]],
   [
-    "7: an edit of a key of the backlog → lifts it out, once",
+    "an edit of a key of the backlog → lifts it out, once",
     [["a", "Background"], ["b", "Background"], ["b"], ["b"]],
     ["b", "a"],
   ],
@@ -50,7 +38,7 @@ it.each<[string, readonly Step[], readonly string[]]>([
   expect(takeAll(queue)).toEqual(wanted);
 });
 
-it("2: a held key added many times → handed out once more, only after it was let go, as urgent as its edit", () => {
+it("a held key added many times → handed out once more, only after it was let go, as urgent as its edit", () => {
   const { queue } = startQueue();
   queue.add("a");
   expect(queue.take()).toBe("a");
@@ -62,7 +50,7 @@ it("2: a held key added many times → handed out once more, only after it was l
   expect(takeAll(queue)).toEqual(["a", "resync"]);
 });
 
-it("3: keys that become ready → the listener is called each time, for a held key when it is let go", async () => {
+it("keys that become ready → the listener is called each time, for a held key when it is let go", async () => {
   const { clock, queue } = startQueue();
   let calls = 0;
   queue.onReady(() => {
@@ -79,7 +67,7 @@ it("3: keys that become ready → the listener is called each time, for a held k
   expect(calls).toBe(3);
 });
 
-it.each([[[50, 500]], [[500, 50]]])("4: delays of %j ms → once, after 50 ms", async (delays) => {
+it.each([[[50, 500]], [[500, 50]]])("delays of %j ms → once, after 50 ms", async (delays) => {
   const { clock, queue } = startQueue();
   for (const delayMs of delays) queue.addAfter("a", delayMs);
   await clock.advance(49);
@@ -90,7 +78,7 @@ it.each([[[50, 500]], [[500, 50]]])("4: delays of %j ms → once, after 50 ms", 
   expect(takeAll(queue)).toEqual([]);
 });
 
-it("4: due while queued → once; due while held → once more after it was let go; no delay → at once", async () => {
+it("due while queued → once; due while held → once more after it was let go; no delay → at once", async () => {
   const { clock, queue } = startQueue();
   queue.addAfter("a", 10);
   queue.addAfter("a", 0);
@@ -104,7 +92,7 @@ it("4: due while queued → once; due while held → once more after it was let 
   expect(takeAll(queue)).toEqual(["a"]);
 });
 
-it("5: failures in a row → delays double from 5 ms to 5 min, and start over after forget", async () => {
+it("failures in a row → delays double from 5 ms to 5 min, and start over after forget", async () => {
   const { clock, queue } = startQueue();
   const delayOf = async (key: string) => {
     queue.retry(key);
@@ -122,13 +110,13 @@ it("5: failures in a row → delays double from 5 ms to 5 min, and start over af
   expect(await delayOf("a")).toBe(5);
 });
 
-it("5: the least chance → half the delay, so never none", () => {
+it("the least chance → half the delay, so never none", () => {
   const { clock, queue } = startQueue({ random: () => 0 });
   queue.retry("a");
   expect(clock.nextTimerInMs).toBe(2.5);
 });
 
-it("6: keys queued, delayed and held → dropped, no timer is left, the held one may end", () => {
+it("keys queued, delayed and held → dropped, no timer is left, the held one may end", () => {
   const { clock, queue } = startQueue();
   queue.add("held");
   queue.take();
@@ -144,7 +132,7 @@ it("6: keys queued, delayed and held → dropped, no timer is left, the held one
   expect(queue.stats()).toMatchObject({ depth: 0 });
 });
 
-it("7: edits without end → a key of the backlog is taken now and then", () => {
+it("edits without end → a key of the backlog is taken now and then", () => {
   const { queue } = startQueue();
   const taken: (string | undefined)[] = [];
   for (let index = 0; index < 60; index += 1) {
@@ -155,7 +143,7 @@ it("7: edits without end → a key of the backlog is taken now and then", () => 
   expect([taken.indexOf("resync-1"), taken.indexOf("resync-2")]).toEqual([36, 53]);
 });
 
-it("8: a key's way through → each step with its duration in seconds, from its first add", async () => {
+it("a key's way through → each step with its duration in seconds, from its first add", async () => {
   const seen: string[] = [];
   const observer: WorkQueueObserver = {
     added: () => seen.push("added"),

@@ -44,12 +44,6 @@ test("wall delay → in the machine's milliseconds, none for a stepped clock", (
   expect(clock.wallDelayMs(600)).toBeUndefined();
 });
 
-test("back, or a scale of nothing → refused", () => {
-  const clock = clockOn({ ms: 100 });
-  expect(() => clock.set({ nowMs: 99 })).toThrow("cannot go back");
-  expect(() => clock.set({ mode: "scaled", scale: 0 })).toThrow("above 0");
-});
-
 test("a time that has been already, on a clock that runs between two looks → goes on; a later one → from there", () => {
   let ms = 0;
   const clock = new SandboxClock(() => {

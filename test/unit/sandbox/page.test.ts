@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { BranchRecord, EndpointRecord } from "../../../src/sandbox/engine/records.ts";
 // @ts-expect-error the page's own files are plain JavaScript
-import { agoText, spanText, stateLabel, suspendsAtMs, untilText } from "../../../src/sandbox/page/app/format.js";
+import { spanText } from "../../../src/sandbox/page/app/format.js";
 import { branchTree } from "../../../src/sandbox/page/branch-tree.ts";
 
 const branch = (id: string, parentId?: string) => ({ id, parentId, name: `name of ${id}` }) as BranchRecord;
@@ -50,16 +50,4 @@ test.each([
   [273_600_000, "3 d 4 h"],
 ])("a span of %d ms → %s", (milliseconds, text) => {
   expect(spanText(milliseconds)).toBe(text);
-});
-
-test("times beside now → relative; states → the console's words; a changing compute → no suspend time", () => {
-  expect([agoText(0, 4000), agoText(0, 250_000), untilText(0, 1), untilText(90_000, 30_000)]).toEqual([
-    "just now",
-    "4 min ago",
-    "now",
-    "in 1 min",
-  ]);
-  expect(stateLabel({ state: "init", pendingState: "active" }).text).toBe("Init → Active");
-  const active = { state: "active", lastActiveMs: 1000, suspendTimeoutSeconds: 0 };
-  expect([suspendsAtMs(active), suspendsAtMs({ ...active, pendingState: "idle" })]).toEqual([301_000, undefined]);
 });

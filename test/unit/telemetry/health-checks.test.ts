@@ -16,16 +16,6 @@ describe("the checks of the watch", () => {
     const many = Array.from({ length: 12 }, (_, index) => `n${index}`);
     expect(ready(false, undefined, many).body).toContain("n8, n9, …\n");
   });
-
-  it("listed, heard lately → ready", () => {
-    expect(ready(true, 70_000)).toMatchObject({ status: 200, body: "ok cache-synced\nok watch-fresh\nok\n" });
-  });
-
-  it("listed, not heard for too long → not ready any more; heard again → ready", () => {
-    expect(ready(true, 180_001)).toMatchObject({ status: 503 });
-    expect(ready(true, 180_001).body).toContain("failed watch-fresh: no data from the API server for more than 180 s");
-    expect(ready(true, 0)).toMatchObject({ status: 200 });
-  });
 });
 
 it.each([

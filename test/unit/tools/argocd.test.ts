@@ -4,12 +4,9 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { explained } from "../../../src/plugin/why.ts";
 import { parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
-import { accessStallReasons, progressReasons, stallReasons } from "../../../src/resource/conditions.ts";
 import { parseClusterControlPlane } from "../../../src/resource/control-plane-resource.ts";
 import { parseDatabaseAccess } from "../../../src/resource/database-access.ts";
-import { statusSchema } from "../../../src/resource/status-schema.ts";
 import { argoActions } from "../../../tools/argocd/config-map-patch.ts";
-import { checkConditions } from "../../support/check-conditions.ts";
 import { runLua } from "../../support/lua.ts";
 import {
   accessSaying,
@@ -23,70 +20,38 @@ import {
 
 const patch = await readFile(new URL("../../../deploy/argocd/argocd-cm-patch.yaml", import.meta.url), "utf8");
 const { data } = parse(patch) as { data: Readonly<Record<string, string>> };
-const healthOfKind = (kind: string) => data[`resource.customizations.health.endpoint-operator.dev_${kind}`] ?? "";
-const health = healthOfKind("ComputeEndpoint");
-const accessHealth = healthOfKind("DatabaseAccess");
-const planeHealth = healthOfKind("ClusterControlPlane");
+const healthOf = (kind: string, resource: unknown) =>
+  runLua(data[`resource.customizations.health.endpoint-operator.dev_${kind}`] ?? "", resource) as {
+    readonly status: keyof typeof waitsFor;
+    readonly message: string;
+  };
 const actions = parse(data["resource.customizations.actions.endpoint-operator.dev_ComputeEndpoint"] ?? "") as {
   readonly "discovery.lua": string;
   readonly definitions: readonly { readonly name: string; readonly "action.lua": string }[];
 };
 
-/** The reasons whose health differs from that of their table in docs/conditions.md. */
-const exceptions: Readonly<Record<string, string>> = {
-  OperationFailed: "Degraded",
-  Unauthorized: "Degraded",
-  Paused: "Suspended",
-};
-
-/** The health that Argo CD must show for a reason: a person must act, work goes on, or there is no problem. */
-function healthOf(reason: string): string {
-  const isIn = (reasons: readonly string[]) => reasons.includes(reason);
-  return exceptions[reason] ?? (isIn(stallReasons) ? "Degraded" : isIn(progressReasons) ? "Progressing" : "Healthy");
-}
+/** The side that must act, by the health that Argo CD shows. */
+const waitsFor = { Healthy: "Nothing", Progressing: "Operator", Degraded: "Person", Suspended: "Person" } as const;
 
 describe("the health check", () => {
-  test.each(everyReason)("%s → its health, with the message of the condition", (reason) => {
-    const resource = resourceSaying(reason);
-    expect(statusSchema.safeParse(resource.status).error).toBeUndefined();
-    expect(checkConditions(resource.status, resource.metadata.generation)).toEqual([]);
-    const result = runLua(health, resource) as { status: string; message: string };
-    expect(result.status).toBe(healthOf(reason));
-    expect(result.message).toContain(`The message of ${readyReasonOf(reason)}.`);
-  });
-
-  test.each(everyAccessReason)("DatabaseAccess, %s → its health, with the message of the condition", (reason) => {
-    const resource = accessSaying(reason);
-    expect(parseDatabaseAccess(resource).status.conditions).toBeDefined();
-    const isStall = (accessStallReasons as readonly string[]).includes(reason);
-    const status = exceptions[reason] ?? (isStall ? "Degraded" : reason === "UpToDate" ? "Healthy" : "Progressing");
-    expect(runLua(accessHealth, resource)).toMatchObject({ status, message: `${reason}: The message of ${reason}.` });
-  });
-
-  const waitsFor = { Healthy: "Nothing", Progressing: "Operator", Degraded: "Person", Suspended: "Person" } as const;
   test.each([
     ...everyReason.map((reason) => {
       const resource = resourceSaying(reason);
-      return [reason, health, resource, explained(parseComputeEndpoint(resource))] as const;
+      return [reason, "ComputeEndpoint", readyReasonOf(reason), resource, parseComputeEndpoint(resource)] as const;
     }),
     ...everyAccessReason.map((reason) => {
       const resource = accessSaying(reason);
-      return [`DatabaseAccess ${reason}`, accessHealth, resource, explained(parseDatabaseAccess(resource))] as const;
+      return [reason, "DatabaseAccess", reason, resource, parseDatabaseAccess(resource)] as const;
     }),
     ...everyPlaneReason.map((reason) => {
       const resource = planeSaying(reason);
-      const why = explained(parseClusterControlPlane(resource));
-      return [`ClusterControlPlane ${reason}`, planeHealth, resource, why] as const;
+      return [reason, "ClusterControlPlane", reason, resource, parseClusterControlPlane(resource)] as const;
     }),
-  ])("%s → Argo CD and kubectl endpoints why name the same side that must act", (_reason, script, resource, why) => {
-    const { status } = runLua(script, resource) as { status: keyof typeof waitsFor };
-    expect(waitsFor[status]).toBe(why.value.waitsFor);
-  });
-
-  test.each(everyPlaneReason)("control plane, %s → the message of the condition that matters", (reason) => {
-    const wanted = { message: `${reason}: The message of ${reason}.` };
-    for (const script of [planeHealth, healthOfKind("ControlPlane")])
-      expect(runLua(script, planeSaying(reason))).toMatchObject(wanted);
+  ])("%s of a %s → names the same side that must act as kubectl endpoints why, with the message of %s", (...row) => {
+    const [reason, kind, shown, resource, parsed] = row;
+    const { status, message } = healthOf(kind, resource);
+    expect([waitsFor[status], status === "Suspended"]).toEqual([explained(parsed).value.waitsFor, reason === "Paused"]);
+    expect(message).toBe(`${shown}: The message of ${shown}.`);
   });
 
   const ready = resourceSaying("UpToDate");
@@ -101,7 +66,7 @@ describe("the health check", () => {
       "Progressing",
     ],
   ])("%s → %s", (_name, resource, status) => {
-    expect(runLua(health, resource)).toMatchObject({ status, message: expect.stringMatching(/\w/) });
+    expect(healthOf("ComputeEndpoint", resource)).toMatchObject({ status, message: expect.stringMatching(/\w/) });
   });
 });
 
@@ -112,7 +77,7 @@ test.each([
   const { metadata, status: shown } = resourceSaying("UpToDate");
   const annotations = { "endpoint-operator.dev/reset-requested-at": "b" };
   const branch = { kind: "DatabaseBranch", metadata: { ...metadata, annotations }, status: { ...shown, ...handled } };
-  expect(runLua(healthOfKind("DatabaseBranch"), branch)).toMatchObject({ status });
+  expect(healthOf("DatabaseBranch", branch)).toMatchObject({ status });
 });
 
 describe("the actions", () => {

@@ -31,14 +31,4 @@ describe("the custom resource definition", () => {
     const spec = schema.properties?.spec ?? {};
     expect(nodesOf(spec).filter(([, node]) => "default" in node)).toEqual([]);
   });
-
-  it("every CEL rule → says in its message what would be right", () => {
-    const rules = nodesOf(schema).flatMap(
-      ([, node]) => (node["x-kubernetes-validations"] ?? []) as { message: string }[],
-    );
-    expect(rules.length).toBeGreaterThanOrEqual(8);
-    for (const rule of rules) {
-      expect(rule.message).toMatch(/must|required|not allowed|cannot be changed/);
-    }
-  });
 });

@@ -1,9 +1,40 @@
 /** Tests the event recorder. */
 import { describe, expect, it } from "vitest";
-import { KubernetesError } from "../../../../src/domain/resource-store.ts";
-import { eventName } from "../../../../src/kubernetes/events/event-recorder.ts";
-import { settlePromises } from "../../../support/fake-clock.ts";
-import { created, orders, startRecorder } from "./event-scene.ts";
+import type { LogFields } from "../../../../src/domain/logger.ts";
+import { KubernetesError, type ResourceEvent } from "../../../../src/domain/resource-store.ts";
+import { eventName, QueuedEventRecorder } from "../../../../src/kubernetes/events/event-recorder.ts";
+import { FakeClock, settlePromises } from "../../../support/fake-clock.ts";
+import { quietLogger } from "../../../support/quiet-logger.ts";
+import { ScriptedConnection } from "../scripted-connection.ts";
+
+const orders = { key: { namespace: "shop", name: "orders" }, uid: "u1", resourceVersion: "7" };
+const created: ResourceEvent = {
+  type: "Normal",
+  reason: "EndpointCreated",
+  action: "Create",
+  note: "created ep-1",
+};
+
+/** A recorder on a scripted connection. */
+function startRecorder(mayAct = true) {
+  const clock = new FakeClock();
+  const connection = new ScriptedConnection();
+  const warnings: LogFields[] = [];
+  const recorder = new QueuedEventRecorder({
+    ...{ connection, clock, instance: "pod-1", random: () => 0.5 },
+    fence: { mayStartEffect: () => mayAct },
+    logger: { ...quietLogger, warn: (fields) => void warnings.push(fields) },
+  });
+  const sent = () =>
+    connection.calls.map(({ method, body }) => [method, (body as { series?: { count: number } }).series?.count]);
+  /** Records the event for this number of other resources. */
+  const recordMany = (count: number, prefix = "u") => {
+    for (let index = 0; index < count; index += 1) {
+      recorder.record({ ...orders, uid: `${prefix}${index}` }, created);
+    }
+  };
+  return { clock, connection, recorder, sent, recordMany, warnings };
+}
 
 describe("the event recorder", () => {
   it("one event → one POST of an events.k8s.io/v1 Event about the resource", async () => {
@@ -114,7 +145,7 @@ describe("the event recorder", () => {
   });
 
   it("a process that may not act → sends nothing", async () => {
-    const { connection, recorder, clock } = startRecorder({ mayAct: () => false });
+    const { connection, recorder, clock } = startRecorder(false);
     recorder.record(orders, created);
     await clock.advance(60_000);
     expect(connection.calls).toEqual([]);
@@ -170,7 +201,7 @@ describe("the event recorder", () => {
       clock.after(100, () => resolve({}));
       return promise;
     };
-    recordMany(300, created, "more");
+    recordMany(300, "more");
     const flushed = recorder.flush(4_000);
     await clock.advance(3_100);
     expect(await flushed).toBe(true);

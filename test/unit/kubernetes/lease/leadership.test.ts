@@ -26,15 +26,6 @@ describe("the leadership of a process that is alone", () => {
     leadership.nudge();
     expect([led, leadership.mayStartEffect(0)]).toEqual([1, false]);
   });
-
-  it("stopped before it led → never leads", async () => {
-    let led = 0;
-    const leadership = soleLeadership({ mayLead: () => true, onLeading: () => void led++ });
-    await leadership.stop();
-    leadership.start();
-    leadership.nudge();
-    expect(led).toBe(0);
-  });
 });
 
 describe("elected leadership", () => {

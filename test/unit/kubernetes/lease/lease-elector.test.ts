@@ -1,7 +1,5 @@
 /** Tests the election of a leader. */
 import { describe, expect, it } from "vitest";
-import type { Logger } from "../../../../src/domain/logger.ts";
-import { KubernetesError } from "../../../../src/domain/resource-store.ts";
 import type { LeaseClient } from "../../../../src/kubernetes/lease/lease-client.ts";
 import { LeaseElector } from "../../../../src/kubernetes/lease/lease-elector.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
@@ -20,7 +18,6 @@ interface ProcessOptions {
   readonly fate?: (call: "read" | "write") => CallFate;
   readonly mayLead?: () => boolean;
   readonly client?: LeaseClient;
-  readonly logger?: Logger;
 }
 
 function process({ clock, lease }: ReturnType<typeof world>, identity: string, options: ProcessOptions = {}) {
@@ -29,7 +26,7 @@ function process({ clock, lease }: ReturnType<typeof world>, identity: string, o
     client: options.client ?? lease.client(options.fate),
     identity,
     clock,
-    logger: options.logger ?? quietLogger,
+    logger: quietLogger,
     mayLead: options.mayLead ?? (() => true),
     onLeading: () => reported.push("leading"),
     onLost: (why) => reported.push(`lost: ${why}`),
@@ -53,17 +50,6 @@ const heldBy = (holder: string, change: { readonly durationMs?: number; readonly
 });
 
 describe("taking the lease", () => {
-  it("no Lease, one process → leads at once and renews for as long as it runs", async () => {
-    const { here, a } = await leading();
-    expect(a.reported).toEqual(["leading"]);
-    expect(here.lease.stored).toMatchObject({ holder: "a", durationMs: 15_000, transitions: 0 });
-    for (let minute = 0; minute < 5; minute += 1) {
-      await here.clock.advance(60_000);
-      expect(a.may()).toBe(true);
-    }
-    expect(a.reported).toEqual(["leading"]);
-  });
-
   it("a cache that is not complete → does not take it; once it is, at once", async () => {
     const here = world();
     let mayLead = false;
@@ -206,17 +192,6 @@ describe("the leader fence", () => {
     await here.clock.advance(120_000);
     expect(a.reported).toHaveLength(2);
     expect(here.lease.stored).toBeUndefined();
-  });
-
-  it("the API server refuses every attempt → never leads, and says so once", async () => {
-    const warnings: string[] = [];
-    const here = world();
-    const refuse = () => Promise.reject(new KubernetesError("Forbidden", "not this Lease"));
-    const warn = (_: unknown, message: string) => void warnings.push(message);
-    const a = process(here, "a", { client: { read: refuse, write: refuse }, logger: { ...quietLogger, warn } });
-    await here.clock.advance(60_000);
-    expect(warnings).toEqual(["the lease was not taken or renewed, will try again"]);
-    expect([a.reported, a.may(0)]).toEqual([[], false]);
   });
 });
 

@@ -30,12 +30,6 @@ describe("reading lines", () => {
     }
   });
 
-  it("an end in the middle of a line → the lines before it, and an error", async () => {
-    const { lines, error } = await collect(chunksOf('a\n{"ty'));
-    expect(lines).toEqual(["a"]);
-    expect(error).toEqual(new SyntaxError("the stream ended in the middle of a line"));
-  });
-
   it("a line longer than the bound → an error before it is in memory whole, in one chunk or many", async () => {
     const tooLong = new SyntaxError("a line is longer than 6 characters");
     expect((await collect(chunksOf("1234567\n"), 6)).error).toEqual(tooLong);

@@ -33,11 +33,6 @@ export const added = (name: string, version: number, uid?: string): WatchEvent =
 export const modified = (name: string, version: number): WatchEvent => ({ ...added(name, version), type: "MODIFIED" });
 /** See `added`. */
 export const deleted = (name: string, version: number): WatchEvent => ({ ...added(name, version), type: "DELETED" });
-/** See `added`. */
-export const bookmark = (version: number): WatchEvent => ({
-  type: "BOOKMARK",
-  object: { metadata: { resourceVersion: String(version) } },
-});
 /** Makes the event that ends a watch, with a `Status` in it. */
 export const errorEvent = (code: number, reason: string): WatchEvent => ({
   type: "ERROR",
@@ -61,10 +56,8 @@ export function createReflector(options: SceneOptions = {}) {
   const onChange = (key: { readonly name: string }) => void changes.push(key.name);
   const cache = new ResourceCache<Thing>({ indexesOf: () => [], onChange });
   const random = options.random ?? (() => 0.999_999_9);
-  const restores: string[] = [];
   const reflector = new Reflector({
     listWatch: server,
-    onRestored: () => restores.push("restored"),
     cache,
     namespace: undefined,
     parse,
@@ -74,7 +67,7 @@ export function createReflector(options: SceneOptions = {}) {
   });
   const versions = () =>
     Object.fromEntries(cache.list().map((thing) => [thing.key.name, Number(thing.resourceVersion)]));
-  return { clock, server, cache, reflector, changes, versions, restores };
+  return { clock, server, cache, reflector, changes, versions };
 }
 
 /** Makes a reflector that waits for its first list. */
