@@ -1,4 +1,4 @@
-/** The factors of a decision, and all their combinations. */
+/** The factors of a decision, and all their combinations. The plugin is compared with the operator for them. */
 
 /**
  * The factors that decide the next step, and their levels. If a factor has no meaning in a branch of the product, it
@@ -123,21 +123,17 @@ export function* product(): Generator<Factors> {
 }
 
 /** Yields every combination of levels. All have one shape, because code reads such objects faster. */
-export function* combinations<T extends object>(
-  levels: {
-    readonly [Name in keyof T]: readonly T[Name][];
-  },
-): Generator<T> {
-  const names = Object.keys(levels) as (keyof T)[];
+function* combinations(levels: Levels): Generator<Factors> {
+  const names = Object.keys(levels) as (keyof Factors)[];
   const total = names.reduce((all, name) => all * levels[name].length, 1);
-  const current = { ...levels } as unknown as T;
+  const current: Record<string, unknown> = { ...levels };
   for (let index = 0; index < total; index += 1) {
     let rest = index;
     for (const name of names) {
       const { length, [rest % length]: level } = levels[name];
-      current[name] = level as T[keyof T];
+      current[name] = level;
       rest = Math.floor(rest / length);
     }
-    yield { ...current };
+    yield { ...current } as unknown as Factors;
   }
 }

@@ -29,14 +29,14 @@ import {
 import type { Factors } from "./factors.ts";
 
 /** The other endpoint of the project, if there is one. */
-export const candidateId = "ep-candidate-2";
+const candidateId = "ep-candidate-2";
 /** The endpoint that an unstored answer to our own create named. */
-export const answeredId = "ep-answered-3";
+const answeredId = "ep-answered-3";
 
 const managed = { disabled: true } as const;
 
 /** Freezes a value and all its parts, so that a decision that changes its input throws. */
-export function deepFreeze<Value>(value: Value): Value {
+function deepFreeze<Value>(value: Value): Value {
   if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
     Object.freeze(value);
     for (const part of Object.values(value)) {
