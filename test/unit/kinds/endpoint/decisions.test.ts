@@ -148,6 +148,8 @@ const lists: readonly Row[] = [
   },
 ];
 
+const released = { kind: "RemoveFinalizer", cause: "Retained" } as const;
+
 const deletions: readonly Row[] = [
   {
     name: "deleted, and only a list shows the endpoint → read by id",
@@ -160,7 +162,26 @@ const deletions: readonly Row[] = [
       name: `deleted without a policy, ${origin} → the endpoint stays`,
       why: "S1: it is not certain that this resource made it",
       given: owned({}, { resource: deleting, status: { ownership: ownership({ origin }) } }),
-      want: { kind: "RemoveFinalizer", cause: "Retained" },
+      want: released,
+    }),
+  ),
+  ...([{}, { deletionPolicy: "Retain" }] as const).map(
+    (brokenSpec): Row => ({
+      name: `deleted with an invalid spec, ${JSON.stringify(brokenSpec)} → as its policy says`,
+      why: "L7: an invalid spec blocks no deletion",
+      given: observation({
+        resource: resource({ ...deleting, brokenSpec, status: { ownership: ownership() } }),
+        endpoints: [endpoint()],
+      }),
+      want: "deletionPolicy" in brokenSpec ? released : { kind: "DeleteEndpoint" },
+    }),
+  ),
+  ...([{}, { deletionPolicy: "Retain" }] as const).map(
+    (policy): Row => ({
+      name: `deleted with the record of another cluster, ${JSON.stringify(policy)} → stalled, unless Retain`,
+      why: "L2: a remedy works without the control plane",
+      given: owned(policy, { resource: deleting, status: { ownership: ownership({ clusterId: "cluster-b" }) } }),
+      want: "deletionPolicy" in policy ? released : { kind: "Stall", reason: "IdentityUnproven" },
     }),
   ),
   {
