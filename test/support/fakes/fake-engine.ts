@@ -1,6 +1,5 @@
 /** The engine over fakes: kinds under test, and one control plane. */
 import type { ControlPlane } from "../../../src/domain/control-plane.ts";
-import type { AttributedOperation } from "../../../src/domain/operation.ts";
 import type { ResourceKey } from "../../../src/domain/resource-store.ts";
 import type { Requeue } from "../../../src/domain/worker.ts";
 import { fullGrant } from "../../../src/engine/grant.ts";
@@ -25,8 +24,6 @@ export class FakeEngine {
   readonly clock: FakeClock;
   /** Type, reason and text of each event. */
   readonly events: string[] = [];
-  readonly counted: AttributedOperation[] = [];
-  readonly warnings: string[] = [];
   /** The resources whose metrics were removed. */
   readonly forgotten: ResourceKey[] = [];
   /** What differs from a known control plane that every namespace may use. */
@@ -79,14 +76,14 @@ export class FakeEngine {
     const { kinds, policy } = this.#parts;
     return {
       ...{ clock: this.clock, kinds, policy, projectPollMs: 60_000, random: () => 0 },
-      logger: { ...quietLogger, warn: (_fields: object, message: string) => void this.warnings.push(message) },
+      logger: quietLogger,
       unitOf: () => this.#unit(),
       events: {
         record: (_: unknown, event: { readonly type: string; readonly reason: string; readonly note: string }) =>
           void this.events.push(`${event.type} ${event.reason} ${event.note}`),
       },
       metrics: {
-        countEnded: (operation: AttributedOperation) => void this.counted.push(operation),
+        countEnded: () => {},
         logCutShort: () => {},
         usageRead: () => {},
         forgetResource: (key: ResourceKey) => void this.forgotten.push(key),

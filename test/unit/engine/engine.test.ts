@@ -1,14 +1,12 @@
 /** Tests what the engine gives to every kind, by a kind that has none of it. */
 import { describe, expect, it, test } from "vitest";
-import { ControlPlaneError, type ControlPlaneReason } from "../../../src/domain/control-plane-error.ts";
+import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import { KubernetesError } from "../../../src/domain/resource-store.ts";
 import { fullGrant, noGrant } from "../../../src/engine/grant.ts";
 import { projectId } from "../../support/fakes/fake-service.ts";
 import { SilentToyKind, toyFinalizer } from "./toy-kind.ts";
 import { ToyScene, toyStore } from "./toy-scene.ts";
 
-const refused = (reason: ControlPlaneReason) => new ControlPlaneError(reason, "no", { effect: "NotApplied" });
-const lost = () => new ControlPlaneError("ConnectionLost", "the connection broke", { effect: "Unknown" });
 const minuteMs = 60_000;
 
 test("annotations that mean nothing → the message of Ready names them, with one Warning; taken away → it does not", async () => {
@@ -110,43 +108,19 @@ describe("pause", () => {
   });
 });
 
-describe("a create without an answer", () => {
-  test.each([
-    ["it took effect → found, and never sent again", "After", ["create"]],
-    ["it had no effect → sent again after the settle time", "Before", ["create", "create"]],
-  ] as const)("%s", async (_, side, sent) => {
-    for (const restartsAt of [undefined, "at once"]) {
-      const scene = new ToyScene();
-      let isFirst = true;
-      scene.service.aroundChange = (_change, at) => {
-        if (at !== side || !isFirst) return undefined;
-        isFirst = false;
-        return lost();
-      };
-      scene.apply(1);
-      await scene.pass(2_000);
-      if (restartsAt !== undefined) scene.engine.restart();
-      await scene.pass(15_000);
-      expect(scene.sent).toEqual(["create"]);
-      await scene.pass(30_000);
-      expect(scene.sent).toEqual(sent);
-      expect([scene.state, scene.service.objects.size]).toEqual(["UpToDate", 1]);
-    }
-  });
-});
-
 test("a create without an answer, then a refusal of the next try → the first one may still take effect", async () => {
   const scene = new ToyScene();
-  scene.service.aroundChange = (_change, at) => (at === "Before" ? lost() : undefined);
+  const lost = new ControlPlaneError("ConnectionLost", "the connection broke", { effect: "Unknown" });
+  const refused = new ControlPlaneError("Throttled", "no", { effect: "NotApplied" });
+  scene.service.aroundChange = (_change, at) => (at === "Before" ? lost : undefined);
   scene.apply(1);
   await scene.pass(2_000);
   const posts = () => scene.engine.projects.of(projectId).resources.get("uid-toy")?.memory.posts;
   const first = posts();
-  scene.service.aroundChange = (_change, at) => (at === "Before" ? refused("Throttled") : undefined);
+  scene.service.aroundChange = (_change, at) => (at === "Before" ? refused : undefined);
   await scene.pass(60_000);
   expect(scene.sent.length).toBeGreaterThan(1);
   expect([first?.isUnresolved, posts()]).toEqual([true, first]);
-  expect(scene.engine.warnings).toContain("reconciled: the status changed");
 });
 
 describe("a person edits the resource meanwhile", () => {
@@ -202,43 +176,6 @@ describe("a person edits the resource meanwhile", () => {
     await scene.pass(10_000);
     expect(scene.store.list()).toHaveLength(resources);
     expect(scene.service.objects.size).toBe(scene.state === "UpToDate" ? 1 : 0);
-  });
-});
-
-describe("operations", () => {
-  test.each([
-    ["every write is answered", undefined],
-    ["the answer to each status write is lost", "lost"],
-    ["the process restarts after each reconcile", "restart"],
-  ])("an operation fails, and %s → counted once, with one event", async (_, fault) => {
-    const scene = await ToyScene.ready();
-    const before = scene.engine.counted.length;
-    scene.service.start({
-      endpointId: scene.object?.id,
-      action: "suspend_compute",
-      status: "failed",
-      error: "no room",
-    });
-    let isLost = fault === "lost";
-    scene.store.afterWrite = () => {
-      if (!isLost) return;
-      isLost = false;
-      throw new KubernetesError("TimedOut", "no answer");
-    };
-    for (let seconds = 0; seconds < 120; seconds += 1) {
-      await scene.pass(1_000);
-      if (fault === "restart") scene.engine.restart();
-    }
-    expect(scene.engine.counted.slice(before)).toMatchObject([{ action: "suspend_compute", status: "failed" }]);
-    expect(scene.engine.events).toEqual(["Warning OperationFailed Operation suspend_compute failed: no room"]);
-  });
-
-  test("the operations of our own changes → counted as SpecChange, once each, also after a deletion", async () => {
-    const scene = await ToyScene.ready();
-    scene.delete();
-    await scene.pass(5_000);
-    const own = scene.engine.counted.map(({ action, cause }) => `${action} ${cause}`);
-    expect(own).toEqual(["apply_config SpecChange", "apply_config SpecChange"]);
   });
 });
 

@@ -17,8 +17,6 @@ import {
   whileDeleting,
   withoutEmpty,
 } from "../../../src/engine/summary.ts";
-import { type OperationLogStep, reduceOperations } from "../../../src/operations/reduce-operations.ts";
-import { watermarkIn } from "../../../src/resource/bookkeeping.ts";
 import { annotations } from "../../../src/resource/names.ts";
 import { isBeingDeleted, type ParsedAs, type StoredObject } from "../../../src/resource/stored-object.ts";
 import type { FakeStore } from "../../support/fakes/fake-store.ts";
@@ -71,7 +69,7 @@ export class ToyKind implements Kind<ToyTypes> {
     return {
       deletionWork: ({ status }) => ((status.objectId ?? status.openCreate) ? "Something" : "Nothing"),
       missingGrant: ({ key }) => (grantOf(key.namespace, projectId).mayChange ? undefined : "There is no grant."),
-      shownLog: ({ status }) => (status.objectId ? { since: watermarkIn(status) } : undefined),
+      shownLog: ({ status }) => (status.objectId ? { since: undefined } : undefined),
       decide: (facts, reads) => decideToy(facts, this.hasOwnReads ? reads : { own: "Read", ...reads }),
       observe: async ({ resource }) => {
         this.ownReads.push(resource.uid);
@@ -86,7 +84,7 @@ export class ToyKind implements Kind<ToyTypes> {
       noteOf: ({ plan, facts: { resource } }) =>
         plan?.kind === "Create" ? { ...resource.status, objectId: undefined, openCreate: plan.attempt } : undefined,
       send: (step, to) => sendToy(step, projectId, to),
-      logOf: (step) => logOf(step, projectId),
+      logOf: () => ({ state: {}, mustStore: false, ended: [], ownInFlight: [] }),
       statusOf: toyStatus,
       dueInMs: ({ plan, outcome }) =>
         plan?.kind === "Wait" ? plan.waitMs : outcome.kind === "Accepted" ? 0 : undefined,
@@ -140,22 +138,7 @@ function objectIdAfter({ facts, plan, outcome }: Step<ToyTypes>): string | undef
   return answered ?? (plan?.kind === "Settled" ? plan.id : facts.resource.status.objectId);
 }
 
-function logOf(step: Step<ToyTypes>, projectId: string): OperationLogStep {
-  const { facts, reads, outcome } = step;
-  const { operations, endpoint } = outcome.kind === "Accepted" ? outcome.answer : { operations: [] };
-  const [id, idBefore] = [objectIdAfter(step), facts.resource.status.objectId];
-  const fixed = { ...facts.identity, projectId, origin: "Created", resourceUid: facts.resource.uid } as const;
-  return reduceOperations(facts.resource.status, reads.project?.operations, {
-    ownership: id === undefined ? undefined : { ...fixed, endpointId: id },
-    previousOwnership: idBefore === undefined ? undefined : { ...fixed, endpointId: idBefore },
-    endpoint: endpoint ?? reads.project?.snapshot?.endpoints.get(id ?? ""),
-    answeredIds: operations.map((operation) => operation.id),
-    acknowledgedOperationId: undefined,
-    ...{ sizes: [], readMs: facts.nowMs },
-  });
-}
-
-function toyStatus(step: Step<ToyTypes>, log: OperationLogStep | undefined): ToyStatus {
+function toyStatus(step: Step<ToyTypes>): ToyStatus {
   const { resource, nowMs } = step.facts;
   const own: Summary =
     step.plan?.kind === "Settled"
@@ -168,7 +151,6 @@ function toyStatus(step: Step<ToyTypes>, log: OperationLogStep | undefined): Toy
   return withoutEmpty({
     ...{ ...resource.status, ...(objectId === undefined ? {} : { objectId, openCreate: undefined }) },
     ...(summary.kind === "Unchanged" ? {} : handled),
-    bookkeeping: log?.state.bookkeeping,
     conditions: conditionsAfter({ resource, nowMs }, summary),
   });
 }

@@ -2,18 +2,8 @@
 import { describe, expect, it } from "vitest";
 import type { Operation, OperationCause } from "../../../src/domain/operation.ts";
 import { type LogSubject, reduceOperations } from "../../../src/operations/reduce-operations.ts";
-import {
-  at,
-  begunState,
-  endedIds,
-  endpoint,
-  operation,
-  otherBranch,
-  ownership,
-  reduceAll,
-  snapshot,
-  subject,
-} from "./log-builders.ts";
+import { endpoint, otherBranch, ownership } from "../kinds/endpoint/builders.ts";
+import { at, begunState, endedIds, operation, reduceAll, snapshot, subject } from "./log-builders.ts";
 
 /** Returns what status shows for a resource whose log has begun. */
 function shownOf(operations: readonly Operation[], change: Partial<LogSubject> = {}) {

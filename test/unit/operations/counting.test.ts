@@ -6,7 +6,8 @@ import { countStored } from "../../../src/engine/store-step.ts";
 import { reduceOperations } from "../../../src/operations/reduce-operations.ts";
 import { type Watermark, watermarkIn } from "../../../src/resource/bookkeeping.ts";
 import { parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
-import { at, begunState, endedIds, operation, ownership, snapshot, stored, subject } from "./log-builders.ts";
+import { ownership } from "../kinds/endpoint/builders.ts";
+import { at, begunState, endedIds, operation, snapshot, stored, subject } from "./log-builders.ts";
 
 /** Reduces several reads of the log. As in the operator, a state is stored only if it must be. Returns what is counted. */
 function countedIn(...looks: readonly (readonly Operation[])[]): readonly (readonly string[])[] {

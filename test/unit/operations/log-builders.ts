@@ -1,5 +1,4 @@
 /** Makes operations and statuses for tests of the operation log. */
-import type { ObservedEndpoint } from "../../../src/domain/endpoint.ts";
 import type { Operation } from "../../../src/domain/operation.ts";
 import { createSnapshot, type OperationsSnapshot } from "../../../src/operations/reader.ts";
 import {
@@ -8,43 +7,14 @@ import {
   type OperationLogStep,
   reduceOperations,
 } from "../../../src/operations/reduce-operations.ts";
-import type { Ownership } from "../../../src/resource/status-schema.ts";
-import { observedEndpoint } from "../../support/fakes/observed-endpoint.ts";
-import { observedOperation } from "../../support/fakes/observed-operation.ts";
+import { operation as anyOperation, endpoint, nowMs, ownership, timeAt } from "../kinds/endpoint/builders.ts";
 
-/** The time of the control plane in these tests; epoch milliseconds. */
-export const nowMs = Date.UTC(2026, 10, 21, 12);
-export const project = "green-fox-123456";
-export const branch = "br-main-1";
-export const otherBranch = "br-other-2";
+/** Returns the time of the other builders plus this number of seconds, as RFC 3339. */
+export const at = (seconds: number) => timeAt(seconds * 1_000);
 
-/** Returns `nowMs` plus this number of seconds, as RFC 3339. */
-export function at(seconds: number): string {
-  return new Date(nowMs + seconds * 1_000).toISOString();
-}
-
-/** Makes an endpoint of the main branch, created an hour ago. */
-export function endpoint(change: Partial<ObservedEndpoint> = {}): ObservedEndpoint {
-  return observedEndpoint({ id: "ep-own-1", projectId: project, branchId: branch, createdTime: at(-3_600), ...change });
-}
-
-/** Makes a finished start of that endpoint, `seconds` after `nowMs`. */
+/** Makes a finished start of the default endpoint, `seconds` after that time. */
 export function operation(id: string, seconds: number, change: Partial<Operation> = {}): Operation {
-  const given = { id, projectId: project, branchId: branch, endpointId: "ep-own-1" };
-  return observedOperation({ ...given, createdTime: at(seconds), updatedTime: at(seconds), ...change });
-}
-
-/** Makes the record of an endpoint that the operator created. */
-export function ownership(change: Partial<Ownership> = {}): Ownership {
-  return {
-    endpointId: "ep-own-1",
-    origin: "Created",
-    resourceUid: "uid-orders",
-    clusterId: "cluster-a",
-    serviceUrl: "https://service.example/api/v2",
-    projectId: project,
-    ...change,
-  };
+  return anyOperation({ id, createdTime: at(seconds), ...change });
 }
 
 /** Makes a snapshot that shows these operations. */

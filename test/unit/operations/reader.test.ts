@@ -9,7 +9,8 @@ import {
   type ProjectOperationsOptions,
 } from "../../../src/operations/reader.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
-import { nowMs, operation as operationAt, project } from "./log-builders.ts";
+import { nowMs, project } from "../kinds/endpoint/builders.ts";
+import { operation as operationAt } from "./log-builders.ts";
 
 /** Makes the nth operation of the project, created in minute n. A higher number is a newer operation. */
 const nth = (n: number, change: Partial<Operation> = {}) => operationAt(`op-${n}`, n * 60, change);

@@ -4,7 +4,8 @@ import type { Operation, OperationCause } from "../../../src/domain/operation.ts
 import { branchOperations } from "../../../src/operations/reduce-operations.ts";
 import { shownOperations } from "../../../src/operations/status-operations.ts";
 import type { StatusOperation } from "../../../src/resource/status-schema.ts";
-import { at, branch, operation, snapshot } from "./log-builders.ts";
+import { branch } from "../kinds/endpoint/builders.ts";
+import { at, operation, snapshot } from "./log-builders.ts";
 
 interface Shown {
   readonly previous?: readonly StatusOperation[];

@@ -1,4 +1,4 @@
-/** The kind DatabaseAccess on the engine, over fakes: one project, its branches, and Secrets. */
+/** The kind DatabaseAccess on the engine, over fakes: one branch of one project, and Secrets. */
 import { type ControlPlane, type ObservedDatabase, Password } from "../../../../src/domain/control-plane.ts";
 import {
   KubernetesError,
@@ -7,31 +7,17 @@ import {
   type StoredSecret,
 } from "../../../../src/domain/resource-store.ts";
 import { AccessKind } from "../../../../src/kinds/access/access-kind.ts";
-import { type ComputeEndpoint, parseComputeEndpoint } from "../../../../src/resource/compute-endpoint.ts";
 import { conditionOf } from "../../../../src/resource/conditions.ts";
-import type { DatabaseBranch } from "../../../../src/resource/database-branch.ts";
+import type { DatabaseAccess } from "../../../../src/resource/database-access.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { FakeEngine } from "../../../support/fakes/fake-engine.ts";
 import { FakeService } from "../../../support/fakes/fake-service.ts";
 import { observedEndpoint } from "../../../support/fakes/observed-endpoint.ts";
-import {
-  access,
-  accessStore,
-  computeEndpoint,
-  identity,
-  main,
-  policy,
-  projectId,
-  settings,
-} from "./access-builders.ts";
+import { accessStore, computeEndpoint, identity, main, policy, projectId, settings } from "./access-builders.ts";
 
 const key = { namespace: "shop", name: "app" };
 
-interface FakeRole {
-  readonly name: string;
-  readonly password: string;
-  readonly updatedTime: string;
-}
+const endpoint = computeEndpoint("orders", main);
 
 export class AccessScene {
   readonly clock = new FakeClock();
@@ -39,14 +25,10 @@ export class AccessScene {
   readonly effects: string[] = [];
   readonly service = new FakeService(this.clock, this.effects);
   readonly store = accessStore();
-  /** By branch. */
-  readonly roles = new Map<string, FakeRole[]>();
-  readonly databases = new Map<string, ObservedDatabase[]>();
+  role: { readonly name: string; readonly password: string; readonly updatedTime: string } | undefined;
+  readonly databases: ObservedDatabase[] = [];
   readonly secrets = new Map<string, StoredSecret>();
   revealsPasswords = true;
-  mayWriteSecrets = true;
-  /** The DatabaseBranch that the ComputeEndpoint names. @default it names a branch by id */
-  branch: DatabaseBranch | undefined;
   /** How often passwords were revealed. */
   reveals = 0;
   readonly #kind = new AccessKind({
@@ -55,42 +37,25 @@ export class AccessScene {
       observer: { secretWritten: () => {}, passwordReset: () => {} },
       secrets: this.#secretStore(),
     },
-    ...{ findEndpoint: () => this.#endpoint, endpointsOf: () => [this.#endpoint], settingsOf: () => settings },
-    findBranch: () => this.branch,
+    ...{ findEndpoint: () => endpoint, endpointsOf: () => [endpoint], settingsOf: () => settings },
+    findBranch: () => undefined,
   });
   readonly engine = new FakeEngine({
     ...{ clock: this.clock, kinds: [this.#kind], controlPlane: this.#controlPlane(), identity, policy },
   });
-  #endpoint: ComputeEndpoint = computeEndpoint("orders", main);
 
   constructor() {
-    this.moveEndpoint(main);
+    const given = { id: "ep-orders", projectId, branchId: main, createdTime: "2026-01-01T00:00:00Z" };
+    this.service.objects.set("ep-orders", observedEndpoint(given));
     this.store.afterWrite = (write) => {
       if (write !== "patchStatus") this.effects.push(write);
     };
   }
 
-  moveEndpoint(branchId: string): void {
-    const endpoint = computeEndpoint("orders", branchId);
-    const { branch } = this;
-    const byRef = parseComputeEndpoint({
-      metadata: { ...endpoint, ...endpoint.key },
-      spec: { projectId, type: "ReadWrite", branchRef: branch?.key },
-      status: endpoint.status,
-    });
-    this.#endpoint = branch === undefined ? endpoint : byRef;
-    const given = { id: "ep-orders", projectId, branchId, createdTime: "2026-01-01T00:00:00Z" };
-    this.service.objects.set("ep-orders", observedEndpoint(given));
-  }
-
   /** Applies the DatabaseAccess, and reconciles until nothing more happens. */
-  async apply(): Promise<void> {
-    this.store.put(access());
-    await this.settle();
-  }
-
-  annotate(name: string): void {
-    this.store.edit(key, () => ({ annotations: { [name]: "1" } }));
+  async apply(given: DatabaseAccess, durationMs?: number): Promise<void> {
+    this.store.put(given);
+    await this.settle(durationMs);
   }
 
   settle(durationMs = 90_000): Promise<void> {
@@ -102,43 +67,38 @@ export class AccessScene {
   }
 
   /** Whether the Secret holds the password of the role. */
-  secretWorks(branchId = main): boolean {
-    const [role] = this.roles.get(branchId) ?? [];
-    return role !== undefined && this.secrets.get(keyText(key))?.data.password === role.password;
+  get secretWorks(): boolean {
+    return this.role !== undefined && this.secrets.get(keyText(key))?.data.password === this.role.password;
   }
 
-  #change<Value>(name: string, branchId: string, work: () => Value) {
-    this.effects.push(name);
-    const value = work();
-    this.service.start({ action: "apply_config", branchId });
-    return { ...value, operations: this.service.operations.slice(0, 1) };
+  #setRole(effect: string, name: string) {
+    this.effects.push(effect);
+    const role = { name, password: `set by ${effect}`, updatedTime: `set by ${effect}` };
+    this.role = role;
+    return { role, password: new Password(role.password), operations: this.#configured() };
+  }
+
+  #configured() {
+    this.service.start({ action: "apply_config", branchId: main });
+    return this.service.operations.slice(0, 1);
   }
 
   #controlPlane(): ControlPlane {
     return {
       ...this.service.controlPlane,
-      listRoles: async ({ branchId }) => this.roles.get(branchId) ?? [],
-      listDatabases: async ({ branchId }) => this.databases.get(branchId) ?? [],
-      revealPassword: async ({ branchId }) => {
+      listRoles: async () => (this.role === undefined ? [] : [this.role]),
+      listDatabases: async () => this.databases,
+      revealPassword: async () => {
         this.reveals += 1;
-        const [role] = this.roles.get(branchId) ?? [];
-        return this.revealsPasswords && role !== undefined ? new Password(role.password) : undefined;
+        return this.revealsPasswords && this.role !== undefined ? new Password(this.role.password) : undefined;
       },
-      createRole: async ({ branchId }, name) =>
-        this.#change("createRole", branchId, () => {
-          const role = { name, password: `made for ${branchId}`, updatedTime: `made for ${branchId}` };
-          this.roles.set(branchId, [role]);
-          return { role, password: new Password(role.password) };
-        }),
-      resetPassword: async ({ branchId }, name) =>
-        this.#change("resetPassword", branchId, () => {
-          const count = this.effects.filter((effect) => effect === "resetPassword").length;
-          const role = { name, password: `fresh ${count}`, updatedTime: `reset ${count}` };
-          this.roles.set(branchId, [role]);
-          return { role, password: new Password(role.password) };
-        }),
-      createDatabase: async ({ branchId }, database) =>
-        this.#change("createDatabase", branchId, () => void this.databases.set(branchId, [database])),
+      createRole: async (_, name) => this.#setRole("createRole", name),
+      resetPassword: async (_, name) => this.#setRole("resetPassword", name),
+      createDatabase: async (_, database) => {
+        this.effects.push("createDatabase");
+        this.databases.push(database);
+        return { operations: this.#configured() };
+      },
     };
   }
 
@@ -148,7 +108,6 @@ export class AccessScene {
       read: async (of) => this.secrets.get(keyText(of)),
       write: async ({ key: of, type, owner, data }, before) => {
         const known = this.secrets.get(keyText(of));
-        if (!this.mayWriteSecrets) throw new KubernetesError("Forbidden", "no right");
         if (known?.resourceVersion !== before?.resourceVersion) throw new KubernetesError("Conflict", "it changed");
         this.effects.push(before === undefined ? "createSecret" : "replaceSecret");
         const resourceVersion = `${Number(before?.resourceVersion ?? 0) + 1}`;
@@ -156,9 +115,7 @@ export class AccessScene {
         this.secrets.set(keyText(of), secret);
         return secret;
       },
-      tryWrite: async () => {
-        if (!this.mayWriteSecrets) throw new KubernetesError("Forbidden", "no right");
-      },
+      tryWrite: async () => {},
       delete: async ({ key: of }) => void this.secrets.delete(keyText(of)),
     };
   }

@@ -5,13 +5,14 @@ import type { ObservedEndpoint, ProjectSnapshot } from "../../../../src/domain/e
 import type { Operation } from "../../../../src/domain/operation.ts";
 import type { StoredSecret } from "../../../../src/domain/resource-store.ts";
 import type { ProjectReads } from "../../../../src/engine/project-reads.ts";
-import type { AccessFacts } from "../../../../src/kinds/access/access-types.ts";
+import type { AccessContext, AccessFacts } from "../../../../src/kinds/access/access-types.ts";
 import { boundTo, referenceOf } from "../../../../src/kinds/access/endpoint-reference.ts";
 import { isUnchangedInKubernetes, observe } from "../../../../src/kinds/access/observe-access.ts";
 import { isRotationDue } from "../../../../src/kinds/access/rotation.ts";
 import { createSnapshot } from "../../../../src/operations/reader.ts";
-import type { ComputeEndpoint } from "../../../../src/resource/compute-endpoint.ts";
+import { type ComputeEndpoint, parseComputeEndpoint } from "../../../../src/resource/compute-endpoint.ts";
 import type { DatabaseAccess } from "../../../../src/resource/database-access.ts";
+import { knownBranch } from "../../../support/fakes/known-branch.ts";
 import { observedEndpoint } from "../../../support/fakes/observed-endpoint.ts";
 import { observedOperation } from "../../../support/fakes/observed-operation.ts";
 import {
@@ -60,6 +61,24 @@ test("replicas on the branch that are on → the hosts to read from, each once",
   expect(boundTo(context({ endpoints }), resource, snapshotOf([]))).toBeUndefined();
 });
 
+/** A ComputeEndpoint that names a DatabaseBranch, which has this branch. */
+function preview(branchId: string): Partial<AccessContext> {
+  const { key, status, ...named } = computeEndpoint("orders", branchId);
+  const spec = { projectId, type: "ReadWrite", branchRef: { name: "pr-42" } };
+  const endpoint = parseComputeEndpoint({ metadata: { ...named, ...key }, spec, status });
+  const own = { namespace: key.namespace, projectId, branchId, identity };
+  return { findEndpoint: () => endpoint, findBranch: () => knownBranch(own) };
+}
+
+test.each([
+  ["on that branch → bound to it, as a copy", main, { branchId: main, copy: "Created" }],
+  ["still on its parent → nothing is read or changed there", other, undefined],
+])("the ComputeEndpoint names a DatabaseBranch, and its endpoint is %s", (_, branchId, want) => {
+  const listed = [observedEndpoint({ id: "ep-orders", projectId, branchId: main, createdTime: role.updatedTime })];
+  const bound = boundTo(context(preview(branchId)), access(), snapshotOf(listed));
+  expect(bound && { branchId: bound.branchId, copy: bound.copy }).toEqual(want);
+});
+
 /** What a reconcile has read of the project. */
 function snapshotOf(listed: readonly ObservedEndpoint[]): ProjectSnapshot {
   const endpoints = new Map(listed.map((each) => [each.id, each]));
@@ -69,15 +88,15 @@ function snapshotOf(listed: readonly ObservedEndpoint[]): ProjectSnapshot {
 /** Observes a resource whose endpoint is ep-orders. */
 async function observed(
   resource: DatabaseAccess,
-  more: { objects: object; hint?: object | undefined; operations?: Operation[]; stored?: ContextGiven["stored"] },
+  more: { objects: object; hint?: object | undefined; operations?: Operation[]; around?: ContextGiven },
 ) {
-  const { objects, hint, operations = [], stored = {} } = more;
+  const { objects, hint, operations = [], around = {} } = more;
   const facts = { resource, memory: { hint } } as unknown as AccessFacts;
   const own = observedEndpoint({ projectId, branchId: main, createdTime: role.updatedTime, id: "ep-orders" });
   const log = createSnapshot(operations, new Set());
   const project = { operations: log, lockedForMs: () => 0, snapshot: snapshotOf([own]) } as unknown as ProjectReads;
   const source = { project, objects: objects as BranchObjects, contents: new Map() };
-  const read = await observe(context({ stored, endpoints: [computeEndpoint("orders", main)] }), facts, source);
+  const read = await observe(context({ endpoints: [computeEndpoint("orders", main)], ...around }), facts, source);
   if (read.kind !== "Access") throw new Error("it was not observed");
   return read;
 }
@@ -139,8 +158,16 @@ describe("the password", () => {
       listDatabases: async () => [],
       revealPassword: async () => (isRevealed ? known("revealed").password : undefined),
     };
-    const { password: found } = await observed(resource, { objects, hint: { password }, stored });
+    const { password: found } = await observed(resource, { objects, hint: { password }, around: { stored } });
     expect(found.kind === "Known" ? found.password.reveal() : found).toEqual(want);
+  });
+
+  test("the role is a preview's copy → its password, that of the parent, is not read; after a reset, the answer counts", async () => {
+    const objects = { listRoles: async () => [role], listDatabases: async () => [] };
+    const passwordWith = async (hint?: object) =>
+      (await observed(access(), { objects, hint, around: preview(main) })).password;
+    expect(await passwordWith()).toEqual({ kind: "NotRead" });
+    expect(await passwordWith({ password: pending })).toMatchObject({ kind: "Known" });
   });
 });
 

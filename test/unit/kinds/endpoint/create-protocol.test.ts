@@ -39,6 +39,12 @@ const lostStatus: readonly Row[] = [
     want: { kind: "RecordOwnership", ownership: ownership({ endpointId: "ep-1" }) },
   },
   {
+    name: "nothing recorded, only a list shows an endpoint with our token → read by id",
+    why: "by id is the truth",
+    given: observation({ echoesNames: true, endpoints: [own], readIds: [] }),
+    want: { kind: "Look", at: "Endpoint", endpointId: "ep-1" },
+  },
+  {
     name: "nothing recorded, our token in an endpoint of another type → creates",
     why: "the resource has not created that one",
     given: observation({

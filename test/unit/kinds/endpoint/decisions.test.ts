@@ -1,4 +1,4 @@
-/** Tests single decisions that the product of all factors does not pin down. */
+/** Tests single decisions about an endpoint, but for those of creates. */
 import { describe, expect, it } from "vitest";
 import { noGrant, notGrantedMessage, type ProjectGrant } from "../../../../src/engine/grant.ts";
 import type { ProjectReads } from "../../../../src/engine/project-reads.ts";
@@ -113,6 +113,83 @@ const operations: readonly Row[] = [
     why: "the same values are not sent again",
     given: owned(sized, { operations: { ownInFlight: [running], inFlightForMs: 600_000 }, endpoint: twoUnits }),
     want: { kind: "Wait", reason: "OperationInFlight" },
+  },
+];
+
+const lists: readonly Row[] = [
+  {
+    name: "the list shows no difference → settled",
+    why: "at rest one list serves all resources of a project",
+    given: owned(sized, { readIds: [] }),
+    want: { kind: "Settled" },
+  },
+  {
+    name: "the list shows another value → read by id",
+    why: "a list may be out of date, so it proves only that nothing is to be done",
+    given: owned(sized, { endpoint: twoUnits, readIds: [] }),
+    want: { kind: "Look", at: "Endpoint", endpointId: "ep-own-1" },
+  },
+  {
+    name: "the list does not show the endpoint → read by id",
+    why: "only a 404 proves that it is gone",
+    given: owned({}, { endpoints: [], readIds: [] }),
+    want: { kind: "Look", at: "Endpoint", endpointId: "ep-own-1" },
+  },
+  {
+    name: "the endpoint is gone by id → forgotten, and then created again",
+    why: "this resource had created it",
+    given: owned({}, { endpoints: [] }),
+    want: { kind: "ForgetEndpoint" },
+  },
+  {
+    name: "the adopted endpoint is gone by id → stalled",
+    why: "the operator replaces only what it has created",
+    given: owned({}, { endpoints: [], status: { ownership: ownership({ origin: "Adopted" }) } }),
+    want: { kind: "Stall", reason: "EndpointGone" },
+  },
+];
+
+const released = { kind: "RemoveFinalizer", cause: "Retained" } as const;
+
+const deletions: readonly Row[] = [
+  {
+    name: "deleted, and only a list shows the endpoint → read by id",
+    why: "what is deleted is read by id before",
+    given: owned({}, { resource: deleting, readIds: [] }),
+    want: { kind: "Look", at: "Endpoint", endpointId: "ep-own-1" },
+  },
+  ...(["Adopted", "Presumed"] as const).map(
+    (origin): Row => ({
+      name: `deleted without a policy, ${origin} → the endpoint stays`,
+      why: "S1: it is not certain that this resource made it",
+      given: owned({}, { resource: deleting, status: { ownership: ownership({ origin }) } }),
+      want: released,
+    }),
+  ),
+  ...([{}, { deletionPolicy: "Retain" }] as const).map(
+    (brokenSpec): Row => ({
+      name: `deleted with an invalid spec, ${JSON.stringify(brokenSpec)} → as its policy says`,
+      why: "L7: an invalid spec blocks no deletion",
+      given: observation({
+        resource: resource({ ...deleting, brokenSpec, status: { ownership: ownership() } }),
+        endpoints: [endpoint()],
+      }),
+      want: "deletionPolicy" in brokenSpec ? released : { kind: "DeleteEndpoint" },
+    }),
+  ),
+  ...([{}, { deletionPolicy: "Retain" }] as const).map(
+    (policy): Row => ({
+      name: `deleted with the record of another cluster, ${JSON.stringify(policy)} → stalled, unless Retain`,
+      why: "L2: a remedy works without the control plane",
+      given: owned(policy, { resource: deleting, status: { ownership: ownership({ clusterId: "cluster-b" }) } }),
+      want: "deletionPolicy" in policy ? released : { kind: "Stall", reason: "IdentityUnproven" },
+    }),
+  ),
+  {
+    name: "deleted, and another resource has a valid record of the endpoint → stalled",
+    why: "S3: it may be the other one's database",
+    given: owned({}, { resource: deleting, claims: [claim({ ownedEndpointId: "ep-own-1" })] }),
+    want: { kind: "Stall", reason: "OwnershipConflict" },
   },
 ];
 
@@ -349,6 +426,8 @@ it.each([
 describe.each([
   ["what needs no read", standing],
   ["own operations", operations],
+  ["lists and reads by id", lists],
+  ["deletions", deletions],
   ["drift", drift],
   ["owners", owners],
   ["branches", branches],
