@@ -187,7 +187,7 @@ function candidate({ candidate: kind, type, spec, ownership: origin }: Factors):
 }
 
 /** Returns what the other resource claims. */
-export function claimsOf({ claims, type, spec }: Factors): readonly Claim[] {
+function claimsOf({ claims, type, spec }: Factors): readonly Claim[] {
   const branchId = spec === "Moved" ? otherBranch : branch;
   switch (claims) {
     case "None":
