@@ -53,11 +53,6 @@ test.each([
     () => binariesThat("echo 'postgres (PostgreSQL) 12.3'"),
     /is PostgreSQL 12, and computes need 15 to 18/,
   ],
-  [
-    "a version that is too old, by a path relative to the working directory",
-    () => path.relative(process.cwd(), binariesThat("echo 'postgres (PostgreSQL) 12.3'")),
-    /is PostgreSQL 12, and computes need 15 to 18/,
-  ],
 ])("--postgres-bin names %s → 2, with the remedy", async (_name, folder, message) => {
   const text = await refusal(...compute, "--postgres-bin", folder());
   expect(text).toMatch(/^2: the sandbox cannot start:\n {2}--compute: /);

@@ -54,54 +54,31 @@ describe("the data of an earlier time", () => {
   beforeAll(async () => {
     scene = await ComputeScene.start();
     uri = await scene.uri(primary);
-    await psql(uri, "CREATE TABLE item (id serial PRIMARY KEY, name text)", "INSERT INTO item (name) VALUES ('a')");
+    await psql(
+      uri,
+      "CREATE TABLE item (id serial PRIMARY KEY, name text)",
+      "INSERT INTO item (name) VALUES ('a'), ('b'), ('c')",
+    );
   });
   afterAll(() => scene.stop(), slowMs);
 
-  test("a new branch from an earlier time → what was committed by then, to the millisecond", {
-    timeout: slowMs,
-  }, async () => {
-    const times: string[] = [];
-    for (const name of ["b", "c"]) {
-      await psql(uri, `INSERT INTO item (name) VALUES ('${name}')`);
-      times.push(await moment());
-    }
-    for (const [index, names] of ["a b", "a b c"].entries()) {
-      const made = await scene.write("POST", "/branches", {
-        branch: { parent_id: mainBranch, parent_timestamp: times[index] },
-        endpoints: [{ type: "read_write" }],
-      });
-      expect(made.ended).toEqual(["create_branch finished", "start_compute finished"]);
-      expect(await psql(await scene.uri(made.body.endpoints[0].id), allNames)).toBe(names);
-    }
-    // It goes on from there.
-    expect(await psql(uri, allNames)).toBe("a b c");
-  });
-
-  test("a branch is restored to an earlier time of itself, running and idle → its data then; what it held is kept", {
+  test("a branch is restored to an earlier time of itself → its data then; what it held is kept", {
     timeout: slowMs,
   }, async () => {
     const made = await scene.write("POST", "/branches", { branch: { parent_id: mainBranch, name: "work" } });
     const work: string = made.body.branch.id;
     const workUri = await open(scene, work);
-    const [endpoint] = (await scene.api("GET", `/branches/${work}/endpoints`)).body.endpoints;
     await psql(workUri, "UPDATE item SET name = name || '1'");
-    for (const [kept, isIdle] of [
-      ["running", false],
-      ["idle", true],
-    ] as const) {
-      const then = await moment();
-      await psql(workUri, "DELETE FROM item");
-      if (isIdle) await scene.power(endpoint.id, "suspend");
-      const restored = await scene.write("POST", `/branches/${work}/restore`, {
-        source_branch_id: work,
-        source_timestamp: then,
-        preserve_under_name: kept,
-      });
-      expect(restored.ended).toContain("create_branch finished");
-      expect(await psql(workUri, allNames)).toBe("a1 b1 c1");
-      expect(await psql(await open(scene, await branchId(scene, kept)), "SELECT count(*) FROM item")).toBe("0");
-    }
+    const then = await moment();
+    await psql(workUri, "DELETE FROM item");
+    const restored = await scene.write("POST", `/branches/${work}/restore`, {
+      source_branch_id: work,
+      source_timestamp: then,
+      preserve_under_name: "kept",
+    });
+    expect(restored.ended).toContain("create_branch finished");
+    expect(await psql(workUri, allNames)).toBe("a1 b1 c1");
+    expect(await psql(await open(scene, await branchId(scene, "kept")), "SELECT count(*) FROM item")).toBe("0");
     const before = await scene.api("POST", `/branches/${work}/restore`, {
       source_branch_id: work,
       source_timestamp: made.body.branch.created_at,
@@ -182,15 +159,12 @@ test(
     const first = await scene.now();
     await scene.advance(60_000);
     await psql(uri, "INSERT INTO item VALUES ('b')");
-    const second = await scene.now();
+    const between = new Date(Date.parse(await scene.now()) + 30_000).toISOString();
     await scene.advance(60_000);
     await psql(uri, "INSERT INTO item VALUES ('c')");
-    const between = new Date(Date.parse(second) + 30_000).toISOString();
     for (const [time, names] of [
       [first, "a"],
-      [second, "a b"],
       [between, "a b"],
-      [await scene.now(), "a b c"],
     ] as const) {
       const made = await scene.write("POST", "/branches", {
         branch: { parent_id: mainBranch, parent_timestamp: time },

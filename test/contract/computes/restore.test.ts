@@ -1,30 +1,7 @@
 /** Tests restore, reset, recovery and schemas with real data. */
-import { execFile } from "node:child_process";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { cliOf } from "../sandbox/sandbox-cli.ts";
 import { ComputeScene, clientKey, mainBranch, primary, projectId, psql } from "./compute-scene.ts";
-
-const neonctl = fileURLToPath(new URL("../../../node_modules/neonctl/bin/cli.js", import.meta.url));
-
-/**
- * Runs the public CLI as a user runs it.
- * @returns its output
- */
-async function cli(scene: ComputeScene, ...args: readonly string[]): Promise<string> {
-  const home = temporaryFolder("computes-cli");
-  const common = ["--project-id", projectId, "--api-host", scene.url, "--api-key", clientKey];
-  // psql gets the arguments after `--`.
-  const [own, rest] = args.includes("--")
-    ? [args.slice(0, args.indexOf("--")), args.slice(args.indexOf("--"))]
-    : [args, []];
-  const all = [neonctl, ...own, ...common, "--no-analytics", "--config-dir", home, ...rest];
-  // The port is not 5432, and not every system resolves `*.localhost`.
-  const address = { PGHOSTADDR: "127.0.0.1", PGPORT: String(scene.sandbox.databaseAddress?.port) };
-  const env = { PATH: process.env.PATH, HOME: home, CI: "1", ...address };
-  return (await promisify(execFile)(process.execPath, all, { env, timeout: 60_000 })).stdout;
-}
 
 describe("restore, reset, recovery and schemas with real data", () => {
   let scene: ComputeScene;
@@ -44,7 +21,11 @@ describe("restore, reset, recovery and schemas with real data", () => {
   afterAll(() => scene.stop());
 
   test("neonctl psql → runs against the branch's compute", async () => {
-    expect(await cli(scene, "psql", "feature", "--", "-Atc", "SELECT name FROM item")).toBe("of main\n");
+    // The port is not 5432, and not every system resolves `*.localhost`.
+    const address = { PGHOSTADDR: "127.0.0.1", PGPORT: String(scene.sandbox.databaseAddress?.port) };
+    const cli = await cliOf({ url: scene.url, apiKey: clientKey }, address);
+    const psqlArguments = ["--", "-Atc", "SELECT name FROM item"];
+    expect(await cli.text("psql", "feature", "--project-id", projectId, ...psqlArguments)).toBe("of main\n");
   });
 
   test("schemas of two branches → SQL, and their difference; of an idle branch too; what does not fit → refused", async () => {

@@ -7,7 +7,7 @@ import { chooseSystemUser } from "../../../src/sandbox/computes/postgres/system-
 import { commandLinesNaming } from "../../support/processes.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { waitUntil } from "../../support/wait-until.ts";
-import { ComputeScene, primary, replica, startProcess } from "./compute-scene.ts";
+import { ComputeScene, primary, replica } from "./compute-scene.ts";
 
 afterEach(() => vi.unstubAllEnvs());
 
@@ -66,19 +66,5 @@ test("stopped while a server starts → no folder and no server is left", async 
   await scene.api("POST", `/endpoints/${replica}/start`);
   await scene.stop();
   expect(commandLinesNaming(temporary)).toEqual([]);
-  expect(readdirSync(temporary)).toEqual([]);
-});
-
-test("killed → the next start removes what is left", async () => {
-  const { folder, temporary } = makeFolder();
-  const first = await startProcess(folder);
-  await first.client.power(primary, "start");
-  await first.program.end("SIGKILL");
-  const left = readdirSync(temporary);
-  expect(left).toHaveLength(2);
-  await untilNoProcess(temporary);
-  const second = await startProcess(folder);
-  expect(readdirSync(temporary).filter((name) => left.includes(name))).toEqual([]);
-  expect(await second.program.end("SIGTERM")).toMatchObject({ code: 0 });
   expect(readdirSync(temporary)).toEqual([]);
 });

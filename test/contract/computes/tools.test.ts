@@ -5,7 +5,7 @@ import { mkdir, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { ComputeScene, primary, psql } from "./compute-scene.ts";
 
@@ -15,15 +15,23 @@ const root = fileURLToPath(new URL("../../../", import.meta.url));
 /** Debian's folder of a PostgreSQL with all its client programs. The npm package has only the server. */
 const debianBin = "/usr/lib/postgresql/15/bin";
 
-async function started(options: { readonly postgresBin?: string } = {}) {
-  const scene = await ComputeScene.start({ compute: { port: 0, ...options } });
-  onTestFinished(() => scene.stop());
-  return { scene, uri: await scene.uri(primary) };
+let shared: ComputeScene;
+
+beforeAll(async () => {
+  shared = await ComputeScene.start();
+});
+
+afterAll(() => shared.stop());
+
+/** Makes a database for one test. @returns its connection string */
+async function newDatabase(name: string): Promise<string> {
+  await psql(await shared.uri(primary), `CREATE DATABASE ${name}`);
+  return (await shared.uri(primary)).replace("/neondb?", `/${name}?`);
 }
 
 describe("extensions", () => {
   test("those of the documented list → an owner creates and uses them; another one → refused by name", async () => {
-    const { uri } = await started();
+    const uri = await newDatabase("extended");
     const offered = ["btree_gin", "btree_gist", "citext", "cube", "dict_int", "fuzzystrmatch", "hstore", "intarray"];
     const more = ["isn", "lo", "ltree", "pg_stat_statements", "pg_trgm", "pgcrypto", "seg", "tablefunc", "tcn"];
     const all = [...offered, ...more, "tsm_system_rows", "tsm_system_time", "unaccent", "uuid-ossp"];
@@ -35,10 +43,10 @@ describe("extensions", () => {
 });
 
 /** A folder with files and the packages of this repository, and how a Node program of a package runs in it. */
-async function folderWith(controlUrl: string, files: Readonly<Record<string, string>>) {
+async function folderWith(files: Readonly<Record<string, string>>) {
   const folder = temporaryFolder("migrations");
   await symlink(path.join(root, "node_modules"), path.join(folder, "node_modules"));
-  const authority = await (await fetch(`${controlUrl}/ca.crt`)).text();
+  const authority = await (await fetch(`${shared.controlUrl}/ca.crt`)).text();
   for (const [name, text] of Object.entries({ ...files, "ca.crt": authority })) {
     await mkdir(path.dirname(path.join(folder, name)), { recursive: true });
     await writeFile(path.join(folder, name), text);
@@ -54,9 +62,9 @@ async function folderWith(controlUrl: string, files: Readonly<Record<string, str
 }
 
 test("drizzle-kit push → makes the schema, and the next push finds nothing to do", async () => {
-  const { scene, uri } = await started();
+  const uri = await newDatabase("pushed");
   const columns = "{ id: serial().primaryKey(), name: text().notNull().unique() }";
-  const tool = await folderWith(scene.controlUrl, {
+  const tool = await folderWith({
     "schema.ts": `import { pgTable, serial, text } from "drizzle-orm/pg-core";\nexport const item = pgTable("item", ${columns});\n`,
   });
   const push = ["push", "--dialect", "postgresql", "--schema", "schema.ts", "--url", uri, "--force"];
@@ -66,8 +74,8 @@ test("drizzle-kit push → makes the schema, and the next push finds nothing to 
 });
 
 test("node-pg-migrate up and down → makes the tables of the migrations, and removes them", async () => {
-  const { scene, uri } = await started();
-  const tool = await folderWith(scene.controlUrl, {
+  const uri = await newDatabase("migrated");
+  const tool = await folderWith({
     "migrations/1_item.js": `export const up = (pgm) => pgm.createTable("item", { id: "id", name: { type: "text" } });\n`,
     "package.json": '{ "type": "module" }',
   });
@@ -81,8 +89,10 @@ test("node-pg-migrate up and down → makes the tables of the migrations, and re
 test.skipIf(!existsSync(debianBin))(
   "pg_dump of a branch, pg_restore into another branch → without an error",
   async () => {
-    const { scene, uri } = await started({ postgresBin: debianBin });
-    await psql(uri, "CREATE TABLE item (id int PRIMARY KEY)", "INSERT INTO item VALUES (1), (2)");
+    const scene = await ComputeScene.start({ compute: { port: 0, postgresBin: debianBin } });
+    onTestFinished(() => scene.stop());
+    const from = await scene.uri(primary);
+    await psql(from, "CREATE TABLE item (id int PRIMARY KEY)", "INSERT INTO item VALUES (1), (2)");
     const { body } = await scene.write("POST", "/branches", {
       branch: { name: "other" },
       endpoints: [{ type: "read_write" }],
@@ -91,7 +101,7 @@ test.skipIf(!existsSync(debianBin))(
     await psql(other, "DROP SCHEMA public CASCADE", "CREATE SCHEMA public", "CREATE TABLE leftover ()");
     const folder = temporaryFolder("dump");
     const file = path.join(folder, "dump");
-    await run(path.join(debianBin, "pg_dump"), ["-Fc", "-f", file, uri]);
+    await run(path.join(debianBin, "pg_dump"), ["-Fc", "-f", file, from]);
     await run(path.join(debianBin, "pg_restore"), ["--clean", "--if-exists", "--exit-on-error", "-d", other, file]);
     expect(await psql(other, "SELECT count(*) FROM item")).toBe("2");
   },

@@ -1,7 +1,5 @@
 /** Tests what the client of the control plane sends, and what it reports of each request. */
 import { expect, test } from "vitest";
-import { withBudget } from "../../../src/control-plane/around-calls.ts";
-import { controlPlaneOf } from "../../../src/control-plane/typed-calls.ts";
 import { branch, leanEndpoint, leanOperation, project } from "../../support/wire-objects.ts";
 import { clientOf, recordingObserver } from "./client-fixture.ts";
 import { json, raw, refusal, startRawService } from "./raw-service.ts";
@@ -80,20 +78,4 @@ test("any outcome → the observer hears the route's template and the code", asy
     "throttled TooManyRequests",
     "GET /projects/{project_id}/operations/{operation_id} UnreadableAnswer",
   ]);
-});
-
-test("a kept connection that the control plane has closed → the second try of a read succeeds", async () => {
-  await using service = await startRawService(json(200, { endpoints: [] }));
-  await using client = clientOf(service.url);
-  const { call } = withBudget(
-    (request) => client.call(request),
-    { take: async () => undefined },
-    {
-      ...{ urgency: "Urgent", project },
-    },
-  );
-  const controlPlane = controlPlaneOf({ serviceUrl: service.url, call });
-  await controlPlane.listEndpoints(project);
-  service.dropConnections();
-  expect((await controlPlane.listEndpoints(project)).endpoints).toEqual([]);
 });

@@ -3,7 +3,6 @@ import type { lookup } from "node:dns";
 import { expect, onTestFinished, test } from "vitest";
 import { farLookup, HttpTransport } from "../../../src/http/transport.ts";
 import { systemClock } from "../../../src/runtime/system-clock.ts";
-import { clientOf, failureOf } from "./client-fixture.ts";
 import { startRawService } from "./raw-service.ts";
 
 /**
@@ -58,14 +57,4 @@ test.each([
   const outcomes = [await transport.sendPooled(request, 2_000), await transport.sendFresh(request, 2_000)];
   expect(outcomes.map(({ kind }) => kind)).toEqual([want, want]);
   expect(service.requests.length).toBe(want === "Answered" ? 2 : 0);
-});
-
-test("a control plane whose name leads to this machine → no call reaches it, and the error says why", async () => {
-  await using service = await startRawService();
-  const { port } = new URL(service.url);
-  await using client = clientOf(`http://localhost:${port}/v2`, { mayBeNearby: false });
-  const error = await failureOf(client.listEndpoints("green-fox-123456"));
-  expect(error.reason).toBe("Unreachable");
-  expect(error.message).toContain("the host name leads to this machine or link");
-  expect(service.requests).toEqual([]);
 });

@@ -65,12 +65,6 @@ describe("a connection", () => {
     });
   });
 
-  it("one call after the other → sockets are kept, not one for each", async () => {
-    server.answer((_request, response) => sendJson(response, 200, {}));
-    for (let count = 0; count < 20; count += 1) await connection.request(call());
-    expect(new Set(server.requests.map((request) => request.connection)).size).toBeLessThanOrEqual(2);
-  });
-
   it("a server with a path of its own → is kept before the call's", async () => {
     server.answer((_request, response) => sendJson(response, 200, {}));
     const behind = { ...credentials, server: `${server.url}/k8s/clusters/c1` };
@@ -182,14 +176,6 @@ describe("a connection", () => {
     server = await startFakeApiServer();
   });
 
-  it("given up by the caller → ends at once", async () => {
-    server.answer(() => {});
-    const controller = new AbortController();
-    const pending = failureOf(connection.request(call({ signal: controller.signal })));
-    controller.abort();
-    expect((await pending).reason).toBe("Unavailable");
-  });
-
   it("401 for many calls at once → credentials are read again once, and the next call uses them", async () => {
     server.answer((request, response) =>
       request.headers.authorization === "Bearer token-2" ? sendJson(response, 200, {}) : sendJson(response, 401, {}),
@@ -198,30 +184,6 @@ describe("a connection", () => {
     expect(await connection.request(call({ method: "PATCH", body: {} }))).toEqual({});
     expect(credentials.reloads()).toBe(1);
     expect(server.requests).toHaveLength(11);
-  });
-
-  it("401 for good → Unauthorized, and no storm of reads of the credentials", async () => {
-    server.answer((_request, response) => sendJson(response, 401, { message: "token-1 is bad" }));
-    const errors = await Promise.all(Array.from({ length: 10 }, () => failureOf(connection.request(call()))));
-    for (const error of errors) {
-      expect(error).toMatchObject({
-        reason: "Unauthorized",
-        message: "cannot read thing n/a: the API server does not accept the credentials",
-      });
-    }
-    await failureOf(connection.request(call()));
-    expect(credentials.reloads()).toBe(1);
-    expect(server.requests.length).toBe(11);
-  });
-
-  it("401, and the kubeconfig cannot be read again → the next call says so", async () => {
-    server.answer((_request, response) => sendJson(response, 401, {}));
-    credentials.reload = () => {
-      throw new Error("no such file");
-    };
-    expect((await failureOf(connection.request(call()))).message).toContain("does not accept the credentials");
-    const next = await failureOf(connection.request(call()));
-    expect([next.reason, next.message]).toEqual(["Unauthorized", expect.stringContaining("cannot be read")]);
   });
 
   describe("as time goes by", () => {

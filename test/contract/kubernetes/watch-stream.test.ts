@@ -128,14 +128,7 @@ describe("list and watch over HTTP", () => {
     expect(server.requests[0]?.query).toEqual({ limit: "3", continue: "t" });
   });
 
-  for (const body of [
-    {},
-    { items: null, metadata: { resourceVersion: "9" } },
-    { items: [], metadata: {} },
-    [],
-    null,
-    "x",
-  ]) {
+  for (const body of [{ items: null, metadata: { resourceVersion: "9" } }, { items: [], metadata: {} }, null]) {
     it(`${JSON.stringify(body)} in place of a list → UnreadableAnswer, not an empty list`, async () => {
       server.answer((_request, response) => sendJson(response, 200, body));
       const pending = listWatch.list({ limit: 3, continueToken: undefined }, new AbortController().signal);

@@ -29,12 +29,6 @@ export const operatorAlertCases: readonly AlertCase[] = [
     firing: { "9m30s": [], "10m": [{}], "14m30s": [{}], "15m": [] },
   },
   {
-    alert: "EndpointOperatorDown",
-    name: "one of two replicas goes → no alert",
-    series: { [build(podA)]: "1x9 stale", [build(podB)]: "1x60" },
-    firing: { "12m": [], "20m": [] },
-  },
-  {
     alert: "EndpointOperatorWithoutLeader",
     name: "replicas run and none leads for 3 minutes → fires; one leads → resolves",
     series: { [build(podA)]: "1x60", [build(podB)]: "1x60", [leader(podA)]: "1x9 0x60", [leader(podB)]: "0x20 1x60" },
@@ -70,21 +64,12 @@ export const operatorAlertCases: readonly AlertCase[] = [
   },
   {
     alert: "ControlPlaneCredentialsRejected",
-    name: "the key is rejected for 2 minutes → fires for this control plane alone; another key → resolves",
+    name: "this key, and a team's, is rejected for 2 minutes → pages for this control plane alone; another key → resolves",
     series: {
       [credentials("settings", podA)]: "1x3 0x20 1x40",
-      [credentials("ClusterControlPlane/north", podA)]: "1x60",
-    },
-    firing: { "3m30s": [], "4m": [rejected], "12m": [rejected], "12m30s": [] },
-  },
-  {
-    alert: "ControlPlaneCredentialsRejected",
-    name: "only the key of one team's control plane is rejected → does not page",
-    series: {
-      [credentials("settings", podA)]: "1x60",
       [credentials("ControlPlane/shop/own", podA)]: "0x60",
     },
-    firing: { "10m": [], "20m": [] },
+    firing: { "3m30s": [], "4m": [rejected], "12m": [rejected], "12m30s": [] },
   },
   {
     alert: "TenantControlPlaneCredentialsRejected",
@@ -99,12 +84,6 @@ export const operatorAlertCases: readonly AlertCase[] = [
       "4m": [{ labels: { job: "operator", control_plane: "ControlPlane/shop/own" } }],
       "12m30s": [],
     },
-  },
-  {
-    alert: "TenantControlPlaneCredentialsRejected",
-    name: "its Secret is gone or it is deleted → resolves; the condition Ready says what is missing",
-    series: { [credentials("ControlPlane/shop/own", podA)]: "0x9 stale" },
-    firing: { "4m": [{ labels: { job: "operator", control_plane: "ControlPlane/shop/own" } }], "9m": [] },
   },
   {
     alert: "ControlPlaneCredentialsRejected",
@@ -178,7 +157,7 @@ export const operatorAlertCases: readonly AlertCase[] = [
   },
   {
     alert: "EndpointOperatorThrottled",
-    name: "one team's control plane throttles, beside the settings' with a hundred times as many calls → fires, for the one",
+    name: "one team's control plane throttles, beside those with a hundred times as many calls of this operator and of another → fires, for the one",
     series: {
       [throttled("TooManyRequests", "ControlPlane/shop/own")]: "0+5x140",
       [throttled("HeldBack", "ControlPlane/shop/own")]: "0x140",
@@ -186,6 +165,8 @@ export const operatorAlertCases: readonly AlertCase[] = [
       [throttled("TooManyRequests")]: "0x140",
       [throttled("HeldBack")]: "0x140",
       [calls()]: "0+2500x140",
+      [throttled("TooManyRequests", "ControlPlane/shop/own", well)]: "0x140",
+      [calls("ControlPlane/shop/own", well)]: "0+2500x140",
     },
     firing: {
       "10m": [],
@@ -234,17 +215,6 @@ export const operatorAlertCases: readonly AlertCase[] = [
       [`reflector_silent_seconds{name="computeendpoint",${well}}`]: "5x40",
     },
     firing: { "5m": [], "10m": [ofOperator] },
-  },
-  {
-    alert: "EndpointOperatorThrottled",
-    name: "beside another team's operator that calls a hundred times as often → fires, for the one",
-    series: {
-      [throttled("TooManyRequests")]: "0+5x140",
-      [calls()]: "0+25x140",
-      [throttled("TooManyRequests", "settings", well)]: "0x140",
-      [calls("settings", well)]: "0+2000x140",
-    },
-    firing: { "10m": [], "25m": [{ labels: ofSettings, value: "20%" }] },
   },
   {
     alert: "EndpointOperatorQueueNotDraining",

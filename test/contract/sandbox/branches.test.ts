@@ -41,19 +41,6 @@ describe("create", () => {
     expect((await reveal(body.branch.id)).body).toEqual((await reveal(branches.main)).body);
   });
 
-  test("with read-only endpoints too → all of them start", async () => {
-    const client = await freshSandbox();
-    const { body } = await client.api("POST", `${paid}/branches`, {
-      body: { endpoints: [readWrite, { type: "read_only" }, { type: "read_only" }] },
-    });
-    expect(body.operations).toHaveLength(4);
-    await client.advance(4 * latencyMs);
-    const { endpoints } = (await client.api("GET", `${paid}/branches/${body.branch.id}/endpoints`)).body;
-    expect(endpoints.map(({ current_state }: { current_state: string }) => current_state)).toEqual(
-      Array(3).fill("active"),
-    );
-  });
-
   test.each([
     ["unknown parent", { branch: { parent_id: "br-none" } }, 404],
     ["a parent of another project", { branch: { parent_id: freeBranch } }, 404],

@@ -35,6 +35,23 @@ describe("connect", () => {
     expect(await read()).toMatchObject({ current_state: "idle" });
   });
 
+  test("a connection while a suspend runs → a start is queued behind it, and the compute is active again", async () => {
+    const client = await freshSandbox();
+    const id = await client.activeEndpoint(branches.orders);
+    await client.api("POST", `${paid}/endpoints/${id}/suspend`);
+    const connected = await client.control("POST", `/endpoints/${id}/connect`);
+    expect(connected.body).toMatchObject({
+      endpoint: { current_state: "active", pending_state: "active" },
+      operations: [{ action: "start_compute", status: "scheduling" }],
+    });
+    expect((await client.control("POST", `/endpoints/${id}/connect`)).body.operations).toEqual([]);
+    await client.advance(latencyMs);
+    const read = async () => (await client.api("GET", `${paid}/endpoints/${id}`)).body.endpoint;
+    expect(await read()).toMatchObject({ current_state: "idle", pending_state: "active" });
+    await client.advance(latencyMs);
+    expect((await read()).current_state).toBe("active");
+  });
+
   test("active → stays awake for another delay", async () => {
     const client = await freshSandbox();
     const id = await client.activeEndpoint(branches.orders);

@@ -1,5 +1,5 @@
 /** Tests the store on disk: transactions, and directories that cannot be used. */
-import { cpSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -19,10 +19,9 @@ const unexpected = (error: StorageError) => expect.fail(error.message);
 const newDirectory = (): string => temporaryFolder("sandbox-store");
 
 function open(directory: string) {
-  const failures: StorageError[] = [];
-  const opened = openDurableStore(directory, (error) => failures.push(error));
+  const opened = openDurableStore(directory, unexpected);
   onTestFinished(opened.close);
-  return { ...opened, failures, file: join(directory, stateFileName) };
+  return opened;
 }
 
 const project = (id: string, sequence: number) => projectRecord(id, { sequence, name: `${id} <&"\\ \u00e9\u4f60` });
@@ -113,16 +112,6 @@ describe("a directory that cannot be used", () => {
     return expect.fail("it was opened");
   };
 
-  test("in use → refused at once, by name; free again once closed", () => {
-    const directory = newDirectory();
-    const first = open(directory);
-    const error = refusal(directory);
-    expect(error).toMatchObject({ name: "StorageError", reason: "InUse" });
-    expect(error.message).toContain(`${first.file} is used by another process`);
-    first.close();
-    expect(open(directory).store.projects.list()).toEqual([]);
-  });
-
   const editing = (sql: string) => (file: string) => {
     const edited = new DatabaseSync(file);
     edited.exec(sql);
@@ -171,52 +160,4 @@ test("a new directory → for its owner only", () => {
   const directory = join(newDirectory(), "a", "b");
   open(directory);
   expect(statSync(directory).mode & 0o777).toBe(0o700);
-});
-
-/** Makes a value that JSON cannot hold, so that its write fails. */
-function circular(): never {
-  const value: { self?: unknown } = {};
-  value.self = value;
-  return value as never;
-}
-
-const namesIn = (store: Store) => store.projects.list().map(({ id }) => id);
-
-test("a transaction → in the file when it ends, as a start after a kill finds it", () => {
-  const directory = newDirectory();
-  const { store, file } = open(directory);
-  store.transaction(() => {
-    store.projects.put(project("a", 1));
-    store.projects.put(project("b", 2));
-    store.projects.remove("a");
-    expect(inFile(file)).toEqual([]);
-  });
-  expect(inFile(file)).toEqual(["b"]);
-});
-
-/** Returns the ids of the projects in the write-ahead log and the file, as a start after a kill would find them. */
-function inFile(file: string): readonly string[] {
-  const copy = newDirectory();
-  for (const end of ["", "-wal"]) cpSync(`${file}${end}`, join(copy, `${stateFileName}${end}`));
-  const { store, close } = open(copy);
-  close();
-  return namesIn(store);
-}
-
-test("a write that fails → the transaction is undone, reported once, and no more writes are accepted", () => {
-  const directory = newDirectory();
-  const { store, close, failures } = open(directory);
-  store.projects.put(project("kept", 1));
-  const odd = () =>
-    store.transaction(() => {
-      store.projects.put(project("lost", 2));
-      store.projects.put({ ...project("odd", 3), name: circular() });
-    });
-  expect(odd).toThrow("cannot be written");
-  expect(failures).toMatchObject([{ reason: "CannotWrite" }]);
-  expect(() => store.projects.put(project("later", 4))).toThrow("cannot be written");
-  expect(namesIn(store)).toEqual(["kept"]);
-  expect(failures).toHaveLength(1);
-  close();
-  expect(namesIn(open(directory).store)).toEqual(["kept"]);
 });

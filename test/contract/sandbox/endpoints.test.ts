@@ -152,8 +152,6 @@ const courses: readonly Course[] = [
   },
   { from: "idle", request: size, answer: size, operations: ["apply_config running"], after: [{ ...idle, ...size }] },
   { ...applied, request: { suspend_timeout_seconds: 60 } },
-  { ...applied, request: { settings: { pg_settings: { work_mem: "8MB" } } } },
-  { ...applied, request: { pooler_enabled: true } },
   {
     ...{ from: "active", request: { disabled: true }, answer: { disabled: true } },
     operations: ["apply_config running", "suspend_compute scheduling"],
@@ -210,8 +208,6 @@ describe("what a request starts", () => {
 
   test.each([
     ["application/x-www-form-urlencoded", undefined],
-    [";;", undefined],
-    ["text/plain", "{"],
     ["application/json", '{"endpoint":{"disabled":true}}'],
   ])("power call and delete, content type %s, body %s → as without", async (type, body) => {
     const client = await freshSandbox();
@@ -251,10 +247,10 @@ describe("delete", () => {
     expect(read.operation).toMatchObject({ status: "finished", endpoint_id: id });
   });
 
-  test.each(["/endpoints/ep-none", `/branches/${branches.orders}`])("%s with malformed JSON → 400", async (path) => {
+  test("malformed JSON → 400, and nothing is deleted", async () => {
     const client = await freshSandbox();
     const sending = { body: "{", headers: { "content-type": "application/json" } };
-    const { status, body } = await client.api("DELETE", `${paid}${path}`, sending);
+    const { status, body } = await client.api("DELETE", `${paid}/branches/${branches.orders}`, sending);
     expect({ status, message: body.message }).toEqual({ status: 400, message: "body: is not well-formed JSON" });
     expect((await client.api("GET", `${paid}/branches/${branches.orders}`)).status).toBe(200);
   });
@@ -310,21 +306,15 @@ describe("limits", () => {
     ["seed", "free", {}, 201, ""],
     ["seed", "free", { type: "read_only" }, 422, "read replicas need a paid plan"],
     ["seed", "free", sizes(1), 422, most],
-    ["seed", "free", sizes(0.25, 2), 422, most],
-    ...[0.25, 0.5, 1, 2, 3, 4, 5, 6, 7, 8].map((units): Limit => ["seed", "paid", sizes(units), 201, ""]),
+    ...[0.25, 8].map((units): Limit => ["seed", "paid", sizes(units), 201, ""]),
     ["seed", "paid", sizes(0.3, 1), 400, least],
     ["seed", "paid", sizes(2, 1), 400, least],
     ["seed", "paid", sizes(1, 9), 422, most],
-    ["seed", "paid", sizes(0, 1), 400, least],
-    ["seed", "paid", { suspend_timeout_seconds: -2 }, 400, delay],
     ["seed", "paid", { suspend_timeout_seconds: 604_801 }, 400, delay],
-    ["seed", "paid", { suspend_timeout_seconds: 1.5 }, 400, delay],
     ["public", "free", sizes(0.25, 2), 201, ""],
     ["public", "free", { type: "read_only", ...sizes(0.25, 3) }, 422, most],
-    ["public", "paid", { name: "" }, 400, "endpoint.name"],
     ["public", "paid", { name: "x".repeat(65) }, 400, "endpoint.name"],
     ["public", "paid", { suspend_timeout_seconds: 59 }, 400, delay],
-    ["public", "paid", { suspend_timeout_seconds: -1 }, 201, ""],
     ["public", "paid", sizes(8, 16), 201, ""],
     ["public", "paid", sizes(7, 16), 422, most],
     ["public", "paid", sizes(56), 201, ""],

@@ -58,10 +58,7 @@ describe("400", () => {
   test.each([
     ["unknown type", { endpoint: { ...good, type: "ReadWrite" } }, "endpoint.type"],
     ["a setting as number", { endpoint: { ...good, settings: { pg_settings: { a: 1 } } } }, "settings.pg_settings.a"],
-    ["no wrapper", good, "endpoint"],
-    ["a list", [], "body"],
     ["truncated", '{"endpoint":', "body"],
-    ["huge number", '{"endpoint":{"autoscaling_limit_min_cu":1e999}}', "endpoint.autoscaling_limit_min_cu"],
     ["deep in an unknown field", `{"x":${'{"x":'.repeat(40)}1${"}".repeat(40)}}`, "body"],
   ])("%s → names the field", async (_what, body, field) => {
     const client = await freshSandbox();
@@ -80,15 +77,6 @@ describe("400", () => {
       body: new Uint8Array([0x22, 0xff, 0xfe, 0x22]),
     });
     expect(raw.status).toBe(400);
-  });
-
-  test("names that JavaScript knows, as settings and as fields → harmless", async () => {
-    const client = await freshSandbox();
-    const body = `{"__proto__":{"x":1},"endpoint":{"branch_id":"${branches.orders}","type":"read_write","constructor":1,
-      "settings":{"pg_settings":{"constructor":"a","__proto__":"b"}}}}`;
-    const { status, body: answer } = await client.api("POST", `${paid}/endpoints`, { body });
-    expect(status).toBe(201);
-    expect(answer.endpoint.settings.pg_settings.constructor).toBe("a");
   });
 });
 

@@ -11,7 +11,7 @@ async function count(client: SandboxClient): Promise<number> {
   return (await client.api("GET", `${paid}/endpoints`)).body.endpoints.length;
 }
 
-async function deletionWork(client: SandboxClient, id: string): Promise<number> {
+async function heldBy(client: SandboxClient, id: string): Promise<number> {
   const { body } = await client.control("GET", "/faults");
   return body.faults.find((fault: { id: string }) => fault.id === id).held;
 }
@@ -68,7 +68,7 @@ describe("effects", () => {
   async function setAside(client: SandboxClient): Promise<string> {
     const id = await client.fault("POST", endpoints, { kind: "applyLate" });
     await expect(create(client)).rejects.toThrow("fetch failed");
-    await vi.waitFor(async () => expect(await deletionWork(client, id)).toBe(1), { timeout: 60_000, interval: 5 });
+    await vi.waitFor(async () => expect(await heldBy(client, id)).toBe(1), { timeout: 60_000, interval: 5 });
     expect(await count(client)).toBe(0);
     return id;
   }
@@ -116,34 +116,18 @@ describe("effects", () => {
     const answer = create(client).finally(() => {
       isAnswered = true;
     });
-    await vi.waitFor(async () => expect(await deletionWork(client, id)).toBe(1), { timeout: 60_000, interval: 5 });
+    await vi.waitFor(async () => expect(await heldBy(client, id)).toBe(1), { timeout: 60_000, interval: 5 });
     expect(await count(client)).toBe(1);
     expect(isAnswered).toBe(false);
     expect((await client.control("POST", `/faults/${id}/release`)).body).toEqual({ released: 1 });
     expect((await answer).status).toBe(201);
   });
 
-  test("hold, the client goes away → nothing is held any more", async () => {
-    const client = await freshSandbox();
-    const id = await client.fault("POST", endpoints, { kind: "hold" });
-    const leaving = new AbortController();
-    const answer = fetch(`${client.sandbox.url}${paid}/endpoints`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${client.sandbox.apiKey}`, "content-type": "application/json" },
-      body: JSON.stringify(creation.body),
-      signal: leaving.signal,
-    });
-    await vi.waitFor(async () => expect(await deletionWork(client, id)).toBe(1), { timeout: 60_000, interval: 5 });
-    leaving.abort();
-    await expect(answer).rejects.toThrow("aborted");
-    await vi.waitFor(async () => expect(await deletionWork(client, id)).toBe(0), { timeout: 60_000, interval: 5 });
-  });
-
   test("hold, the sandbox stops → it does stop", async () => {
     const client = await freshSandbox();
     const id = await client.fault("POST", endpoints, { kind: "hold" });
     const answer = create(client).catch(() => "cut");
-    await vi.waitFor(async () => expect(await deletionWork(client, id)).toBe(1), { timeout: 60_000, interval: 5 });
+    await vi.waitFor(async () => expect(await heldBy(client, id)).toBe(1), { timeout: 60_000, interval: 5 });
     await client.sandbox.stop();
     await answer;
   });
@@ -212,15 +196,5 @@ describe("matching", () => {
     expect((await client.api("GET", "/projects")).status).toBe(500);
     expect((await client.api("GET", "/projects")).status).toBe(503);
     expect((await client.control("DELETE", "/faults")).body).toEqual({ removed: 2 });
-  });
-
-  test.each([
-    { effect: { kind: "dropBefore" } },
-    { match: { path: "/x" }, effect: { kind: "explode" } },
-    { match: { path: "/x" }, effect: { kind: "status", status: 200 } },
-    { match: { path: "/x", times: 0 }, effect: { kind: "dropBefore" } },
-  ])("%j → 400", async (body) => {
-    const client = await freshSandbox();
-    expect((await client.control("POST", "/faults", body)).status).toBe(400);
   });
 });

@@ -12,19 +12,9 @@ async function stateOf(client: SandboxClient, query = "") {
 }
 
 describe("the page's state", () => {
-  test("→ projects, the branch tree, operations, roles and databases, and no password", async () => {
+  test("→ roles without their passwords", async () => {
     const client = await freshSandbox();
-    const endpoint = { branch_id: branches.orders, type: "read_write" };
-    const { body } = await client.api("POST", `${paid}/endpoints`, { body: { endpoint } });
     const { state } = await stateOf(client);
-    expect(state.projects.map(({ id }: { id: string }) => id)).toContain("tiny-owl-654321");
-    expect(state.details).toMatchObject({
-      project: { id: "green-fox-123456" },
-      lockingCount: 1,
-      operations: [{ action: "start_compute", status: "running" }],
-    });
-    const ids = state.details.tree.map((line: Record<string, { id: string }>) => (line.endpoint ?? line.branch)?.id);
-    expect(ids.indexOf(body.endpoint.id)).toBe(ids.indexOf(branches.orders) + 1);
     expect(state.details.objects[branches.main].roles).toEqual([{ name: "maindb_owner" }]);
     expect(JSON.stringify(state)).not.toContain('"password"');
   });
@@ -69,14 +59,6 @@ describe("the page's state", () => {
     ]);
     expect(total).toBe(1);
     expect((await client.control("GET", "/requests")).body.requests).toHaveLength(1);
-  });
-
-  test("unknown project, odd queries → no details or the newest, never 5xx", async () => {
-    const client = await freshSandbox();
-    expect((await stateOf(client, "project=%3Cb%3Enobody")).state.details).toBeUndefined();
-    for (const query of ["before=nonsense", "project=&before=", "%E0%A4%A", "project=x&project=y", "page=odd"]) {
-      expect((await read(client, `/page/state?${query}`)).status).toBeLessThan(500);
-    }
   });
 });
 

@@ -130,12 +130,9 @@ describe("list", () => {
     expect(seen).toEqual(["green-fox-123456", "tiny-owl-654321", ...made]);
   });
 
-  test("search → by name or id; bad cursor and limit → 400", async () => {
+  test("search → by name or id", async () => {
     const client = await freshSandbox();
     const { body } = await client.api("GET", "/projects?search=owl");
     expect(body.projects.map(({ id }: { id: string }) => id)).toEqual(["tiny-owl-654321"]);
-    for (const query of ["cursor=x", "cursor=-1", `cursor=${"1".repeat(65)}`, "limit=0", "limit=401"]) {
-      expect((await client.api("GET", `/projects?${query}`)).status).toBe(400);
-    }
   });
 });

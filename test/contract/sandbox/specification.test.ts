@@ -40,7 +40,7 @@ const samples: Readonly<Record<string, Sample>> = {
   getConsumptionHistoryPerProject: { query: { ...span, granularity: "daily" } },
 };
 
-/** A sandbox with one object of each kind, and the ids of these objects. */
+/** A sandbox with one object of each kind, the ids of these objects, and what puts it back as it is now. */
 async function scene(isProjectDeleted = false) {
   const client = await freshSandbox({ profile: "public" });
   const make = async (path: string, body: object = {}) => {
@@ -49,17 +49,19 @@ async function scene(isProjectDeleted = false) {
     return made;
   };
   const made = await make(`${paid}/endpoints`, { endpoint: { branch_id: branches.orders, type: "read_write" } });
-  const { snapshot } = await make(`${paid}/branches/${branches.orders}/snapshot`);
+  const { snapshot: taken } = await make(`${paid}/branches/${branches.orders}/snapshot`);
   const key = await make("/api_keys", { key_name: "old" });
   await make(`${paid}/branches/${branches.orders}/roles`, { role: { name: "spare" } });
   if (isProjectDeleted) await client.api("DELETE", paid);
   await client.advance(2 * latencyMs);
   const ids: Readonly<Record<string, string>> = {
     ...{ project_id: paid.slice("/projects/".length), branch_id: branches.orders, endpoint_id: made.endpoint.id },
-    ...{ operation_id: made.operations[0].id, snapshot_id: snapshot.id, key_id: String(key.id) },
+    ...{ operation_id: made.operations[0].id, snapshot_id: taken.id, key_id: String(key.id) },
     ...{ role_name: "spare", database_name: "neondb" },
   };
-  return { client, ids };
+  const { body: snapshot } = await client.control("GET", "/snapshot");
+  const rewind = async () => expect((await client.control("PUT", "/snapshot", snapshot)).status).toBe(200);
+  return { client, ids, rewind };
 }
 
 type Scene = Awaited<ReturnType<typeof scene>>;
@@ -121,8 +123,11 @@ test("each operation that is played, with a valid request → the status and the
   const routeOf = await routes(await freshSandbox({ profile: "public" }));
   const wrong: string[] = [];
   const played = operations.filter((each) => routeOf(each) !== undefined);
+  const [present, deleted] = [await scene(), await scene(true)];
   for (const operation of played) {
-    const answer = await send(await scene(operation.id === "recoverProject"), operation, samples[operation.id] ?? {});
+    const set = operation.id === "recoverProject" ? deleted : present;
+    await set.rewind();
+    const answer = await send(set, operation, samples[operation.id] ?? {});
     const schema = operation.answers?.[answer.status];
     const problem = schema ? misfit(resolved(schema), answer.body, "answer") : `status ${answer.status}`;
     if (problem !== undefined) wrong.push(`${operation.id}: ${problem} ${JSON.stringify(answer.body)}`);
@@ -193,11 +198,12 @@ function shows(answer: unknown, name: string, value: unknown): boolean {
 
 /** Returns why a field is neither honoured nor refused; `undefined`: it is. */
 async function falseSuccess(
+  set: Scene,
   operation: PublicOperation,
   [field, given]: readonly [string, unknown],
   notPlayed: readonly string[],
 ) {
-  const set = await scene();
+  await set.rewind();
   const value = given === now ? (await set.client.control("GET", "/clock")).body.now : given;
   const { body: sample = {} } = samples[operation.id] ?? {};
   const { status, body } = await send(set, operation, { body: withValue(sample, field.split("."), value) as object });
@@ -223,12 +229,12 @@ describe("every field of every request", () => {
   test.each(operations.filter(({ id }) => samples[id]?.body !== undefined))(
     "$id → shown by a read, refused, or 501",
     async (operation) => {
-      const client = await freshSandbox({ profile: "public" });
-      const notPlayed = (await routes(client))(operation)["x-not-played"] ?? [];
+      const set = await scene();
+      const notPlayed = (await routes(set.client))(operation)["x-not-played"] ?? [];
       const fields = fieldsOf(resolved(operation.body ?? {}));
       const wrong: string[] = [];
       for (const each of fields) {
-        const problem = await falseSuccess(operation, each, notPlayed);
+        const problem = await falseSuccess(set, operation, each, notPlayed);
         if (problem !== undefined) wrong.push(`${each[0]} = ${String(each[1])}: ${problem}`);
       }
       expect(wrong).toEqual([]);

@@ -36,18 +36,15 @@ async function repositoryWith({ tags = [], chartVersion = "0.1.0", uncommitted }
 
 test.each<[string, Repository, NodeJS.ProcessEnv, RegExp | undefined]>([
   ["the tag of the version", { tags: ["v0.1.0"] }, {}, undefined],
-  ["another tag as well", { tags: ["v0.1.0", "latest"] }, {}, undefined],
   ["a workflow for the tag", {}, { GITHUB_REF_TYPE: "tag", GITHUB_REF_NAME: "v0.1.0" }, undefined],
   ["no tag", {}, {}, /the commit has no tag\. .*tag that commit v0\.1\.0/],
   ["the tag of another version", { tags: ["v0.2.0"] }, {}, /has the tag v0\.2\.0/],
-  ["the version without the v", { tags: ["0.1.0"] }, {}, /has the tag 0\.1\.0/],
   [
     "a workflow for another tag",
     { tags: ["v0.1.0"] },
     { GITHUB_REF_TYPE: "tag", GITHUB_REF_NAME: "v0.1.0-rc.1" },
     /has the tag v0\.1\.0-rc\.1/,
   ],
-  ["a workflow for a branch", { tags: ["v0.1.0"] }, { GITHUB_REF_TYPE: "branch", GITHUB_REF_NAME: "main" }, /no tag/],
   ["charts of another version", { tags: ["v0.1.0"], chartVersion: "0.0.9" }, {}, /charts\/.* has the version 0\.0\.9/],
   ["a change that no commit has", { tags: ["v0.1.0"], uncommitted: "new.ts" }, {}, /no commit has[\s\S]*new\.ts/],
 ])("%s → published, or refused with the reason", async (_name, repository, env, wanted) => {

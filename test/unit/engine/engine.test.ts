@@ -195,6 +195,14 @@ describe("plan", () => {
     expect(await scene.engine.dryRun(projectId, "uid-toy")).toMatchObject({ plan, afterOperation: undefined });
     expect(scene.steps.slice(before)).toEqual([]);
   });
+
+  test("an operation locks the project → says which one must end before", async () => {
+    const scene = await ToyScene.ready();
+    scene.service.operationStatus = "running";
+    const id = scene.service.start();
+    scene.apply(3);
+    expect(await scene.engine.dryRun(projectId, "uid-toy")).toMatchObject({ afterOperation: id });
+  });
 });
 
 describe("what needs no kind", () => {
