@@ -89,6 +89,25 @@ async function retainedBranch(world: E2eWorld, { id: projectId }: TestProject): 
   return branchId;
 }
 
+/** Makes a ClusterControlPlane of a sandbox, with its key in a Secret that the operator may read. */
+async function applyPlane({ kubectl, namespace }: E2eWorld, name: string, { url, apiKey }: SandboxProcess) {
+  await kubectl.run([
+    ...["create", "rolebinding", "endpoint-operator-secrets", `--namespace=${namespace}`],
+    "--clusterrole=endpoint-operator-secrets",
+    "--serviceaccount=endpoint-operator-system:endpoint-operator",
+  ]);
+  const stringData = { "api-key": apiKey };
+  const apiKeySecretRef = { namespace, name: "other-key", key: "api-key" };
+  const items = [
+    { apiVersion: "v1", kind: "Secret", metadata: { name: "other-key", namespace }, stringData },
+    {
+      ...{ apiVersion: "endpoint-operator.dev/v1alpha1", kind: "ClusterControlPlane", metadata: { name } },
+      spec: { url, apiKeySecretRef },
+    },
+  ];
+  await kubectl.run(["apply", "-f", "-"], { stdin: JSON.stringify({ apiVersion: "v1", kind: "List", items }) });
+}
+
 describe("kubectl endpoints", () => {
   test("a Ready resource → why says so, ops lists its operations, plan has nothing to do; nothing is written", async () => {
     const { world, project, endpointId } = await readyOrders();
@@ -146,16 +165,36 @@ describe("kubectl endpoints", () => {
     const change = { kind: "UpdateEndpoint", endpointId, changes: compute, restarts: true };
     expect(await planOf(world, "-f", file)).toMatchObject(change);
     const [{ sequence: before = 0 } = {}] = (await sandbox.control.requests()).slice(-1);
+    const typo = await manifestFile(world, project, { comput: compute });
+    const moved = await manifestFile(world, sandbox.takeProject(), {});
+    await writeFile(path.join(path.dirname(file), "broken.yaml"), "a: [b");
+    const several = await endpoints(world, "plan", "-f", typo, "-f", moved, "-f", path.dirname(file));
+    expect(several.code).toBe(1);
+    expect(several.err).toMatch(/broken\.yaml: not YAML: /);
+    expect(several.err).toMatch(/\norders: .*unknown field "spec.comput"\norders: .*projectId cannot be changed/);
+    expect(several.out).toContain(`${world.namespace}/orders: UpdateEndpoint ${endpointId} {`);
+    expect(several.out).toContain("the compute restarts and drops its connections");
     await world.kubectl.run(["apply", "-f", file]);
     await world.untilReady("orders");
     const sent = (await sandbox.control.requests(before)).filter(({ method }) => method !== "GET");
     expect(sent.map(({ method, path: at }) => `${method} ${at.split("/").at(-1)}`)).toEqual([`PATCH ${endpointId}`]);
     expect((await planOf(world, "-f", file)).kind).toBe("Settled");
+
+    const fresh = sandbox.takeProject();
+    const spec = { projectId: fresh.id, branchId: fresh.branches[1], type: "ReadWrite" };
+    const items = ["one", "two"].map((name) => ({
+      ...{ apiVersion: "endpoint-operator.dev/v1alpha1", kind: "ComputeEndpoint", metadata: { name }, spec },
+    }));
+    await writeFile(typo, JSON.stringify({ kind: "List", items }));
+    const both = JSON.parse((await endpoints(world, "plan", "-f", typo, "-o", "json")).out) as readonly Plan[];
+    expect(both.map(({ kind }) => kind).sort(), "one branch has one read-write endpoint").toEqual([
+      "CreateEndpoint",
+      "Stall",
+    ]);
   });
 
   test("the words of a command line → kubectl completes commands, names, options, formats and files", async () => {
-    const world = await E2eWorld.start(sandbox);
-    await world.apply("orders", sandbox.takeProject(), { type: "ReadWrite" });
+    const { world } = await readyOrders();
     const folder = await mkdtemp(path.join(tmpdir(), "endpoint-operator-path-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     const bundle = path.dirname(inject("bundledProgram"));
@@ -180,6 +219,43 @@ describe("kubectl endpoints", () => {
     expect(await completed("plan", "-f", "")).toEqual([":0"]);
   });
 
+  test("a resource of another control plane → plan needs its URL, adopt names it, orphans and why know it", async () => {
+    const world = await E2eWorld.start(sandbox);
+    await world.startOperator();
+    const other = await SandboxProcess.start();
+    onTestFinished(() => other.stop());
+    const name = `other-${world.namespace}`;
+    await applyPlane(world, name, other);
+    const project = other.takeProject();
+    const controlPlaneRef = { kind: "ClusterControlPlane", name };
+    await world.apply("orders", project, { type: "ReadWrite", controlPlaneRef });
+    const { status } = await world.untilReady("orders");
+
+    const refused = await endpoints(world, "plan", "orders");
+    expect(refused.code).toBe(1);
+    expect(refused.err).toContain(`CONTROL_PLANE_URL is ${sandbox.url}, but ClusterControlPlane ${name} is at`);
+    const there = { CONTROL_PLANE_URL: other.url, CONTROL_PLANE_API_KEY: other.apiKey };
+    expect(await endpointsWith(there, world, ["plan", "orders"])).toMatchObject({ code: 0, err: "" });
+
+    const foreign = await other.control.createForeign(project.id, project.branches[1]);
+    const plane = ["--control-plane", `ccpl/${name}`];
+    const orphans = await endpointsWith(there, world, ["orphans", ...plane]);
+    expect(orphans).toMatchObject({ code: 0, err: "" });
+    expect(orphans.out).toContain(foreign);
+    expect(orphans.out).not.toContain(status.ownership?.endpointId);
+    const adopt = ["adopt", "--all", "--project", project.id, ...plane];
+    expect((await endpoints(world, ...adopt)).err).toContain("CONTROL_PLANE_URL is");
+    const { out } = await endpointsWith(there, world, adopt);
+    await world.kubectl.run(["apply", "-f", "-"], { stdin: out });
+    expect((await world.untilReady(foreign)).status.ownership).toMatchObject({ serviceUrl: other.url });
+
+    const why = await endpoints(world, "why", `ccpl/${name}`);
+    expect(why).toMatchObject({ code: 0, err: "" });
+    expect(why.out).toContain(`${name}: Ready=True KeyAccepted`);
+    await world.kubectl.run(["-n", world.namespace, "delete", "cpe", "--all", "--timeout=100s"]);
+    await world.kubectl.run(["delete", "clustercontrolplane", name, "--timeout=100s"]);
+  });
+
   test("a user who may only read the namespace → the same plan, and notes say what it does not know", async () => {
     const { world, project } = await readyOrders();
     const inNamespace = (...args: readonly string[]) => world.kubectl.run(["-n", world.namespace, ...args]);
@@ -201,6 +277,8 @@ describe("kubectl endpoints", () => {
     const planned = await endpointsWith(reader, world, ["plan", "-f", file]);
     expect(planned).toMatchObject({ code: 3, err: expect.stringContaining("the API server has not checked it") });
     expect(planned.out).toContain("/orders: UpdateEndpoint ");
+    const unnamed = await endpointsWith({ KUBECONFIG }, world, ["plan", "orders"]);
+    expect(unnamed).toMatchObject({ code: 1, err: expect.stringContaining("kube-system") });
   });
 
   test("a Stalled resource → why has exit code 4 and the next step; plan stalls with the same reason", async () => {
@@ -214,11 +292,25 @@ describe("kubectl endpoints", () => {
     expect(why.code).toBe(4);
     expect(why.out).toContain("To take it over, add to spec");
     expect(await planOf(world, "orders")).toMatchObject({ kind: "Stall", reason: "EndpointExists" });
+
+    await world.apply("lost", project, { type: "ReadWrite", branchId: "br-missing" });
+    await world.untilReadyReason("lost", "Retrying");
+    expect(await planOf(world, "lost")).toMatchObject({ kind: "Wait", reason: "CreateUnresolved" });
     const config = ["--kubeconfig", sharedApiServer().kubeconfigFile];
     const all = await endpointsWith({ KUBECONFIG: "" }, world, ["why", ...config]);
     expect(all.code).toBe(4);
+    expect(all.out).toContain(`${world.namespace}/lost: Ready=False`);
     expect(all.out).toContain(`${world.namespace}/orders: Ready=False EndpointExists`);
+    await world.kubectl.run(["-n", world.namespace, "label", "cpe", "lost", "app=lost"]);
+    const labelled = await endpoints(world, "why", "-A", "-l", "app=lost", "-o", "json");
+    expect(JSON.parse(labelled.out)).toMatchObject({ resource: `${world.namespace}/lost`, reason: "Retrying" });
+    const name = await world.kubectl.run(["-n", world.namespace, "get", "cpe", "lost", "-o", "name"]);
+    expect((await endpoints(world, "why", name.trim())).out).toContain(`${world.namespace}/lost: `);
     expect(await endpoints(world, "why", "--context", "nowhere")).toMatchObject({ code: 1, out: "" });
+
+    const partly = await endpoints(world, "orphans", "--project", "no-such-1", "--project", project.id);
+    expect(partly).toMatchObject({ code: 1, err: expect.stringContaining("no-such-1: ") });
+    expect(partly.out).toContain(project.id);
   });
 
   test("suspend and wake with --wait → the operator does it, also after the lock of the project", async () => {
@@ -231,14 +323,34 @@ describe("kubectl endpoints", () => {
     const wake = await endpoints(world, "wake", "orders", "--wait");
     expect(wake).toMatchObject({ code: 0, err: "", out: expect.stringContaining("/orders: Ready=True UpToDate") });
     expect(await stateNow()).toBe("active");
+    await world.annotate("orders", "paused", "true");
+    await world.untilReadyReason("orders", "Paused");
+    expect((await endpoints(world, "wake", "orders", "--wait")).code).toBe(4);
     await world.apply("orders", project, { type: "ReadWrite", disabled: true });
     const disabled = await endpoints(world, "wake", "orders", "--wait");
     expect(disabled).toMatchObject({ code: 1, err: expect.stringContaining("spec.disabled is true") });
+    await world.apply("orders", project, { type: "ReadWrite", management: "Observe" });
+    for (const command of ["wake", "suspend"]) {
+      const observed = await endpoints(world, command, "orders", "--wait");
+      expect(observed).toMatchObject({ code: 1, err: expect.stringContaining("spec.management is Observe") });
+    }
+    expect(await endpoints(world, "wake", "nothing")).toMatchObject({ code: 1, out: "" });
   });
 
   test.each([
     ["an unknown name", ["why", "nothing"], 1, "nothing"],
     ["a name and a file", ["plan", "orders", "-f", "-"], 2, "error: name cannot be provided when a path is specified"],
+    [
+      "a name and a selector",
+      ["why", "orders", "-l", "a=b"],
+      2,
+      "name cannot be provided when a selector is specified",
+    ],
+    ["a name and -A", ["ops", "orders", "-A"], 2, "cannot be retrieved by name across all namespaces"],
+    ["a file and -A", ["plan", "-f", "-", "-A"], 2, "cannot be used with option '-f, --filename <file>'"],
+    ["a file that does not exist", ["plan", "-f", "/nowhere.yaml"], 1, "/nowhere.yaml: "],
+    ["a wrong format", ["why", "-o", "wide"], 2, "Allowed choices are table, json"],
+    ["no name where one is needed", ["wake"], 2, "missing required argument"],
     ["nothing in the namespace", ["why"], 0, "No ComputeEndpoints found."],
   ] as const)("%s → an exit code and words", async (_name, args, code, words) => {
     const world = await E2eWorld.start(sandbox);
@@ -254,5 +366,14 @@ describe("kubectl endpoints", () => {
     const found = await startProgram({ command, args: ["--help"], env: withNode });
     expect(await found.exited).toMatchObject({ code: 0 });
     expect(found.stdout()).toContain("Usage: kubectl-endpoints");
+  });
+
+  test("a missing setting → the words of the operator's settings", async () => {
+    const world = await E2eWorld.start(sandbox);
+    const refused = await endpointsWith({ CONTROL_PLANE_URL: "" }, world, ["orphans"]);
+    expect(refused).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("CONTROL_PLANE_URL is not set; it must be"),
+    });
   });
 });

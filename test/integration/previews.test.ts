@@ -10,7 +10,6 @@ import { waitUntil } from "../support/wait-until.ts";
 import { branches, project, startWorld, type World } from "../support/world.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
-const kinds = { DatabaseBranch: "dbb/orders", ComputeEndpoint: "cpe/orders", DatabaseAccess: "dba/orders-app" };
 
 interface Application {
   readonly source: { readonly path: string; readonly kustomize: { readonly namespace: string } };

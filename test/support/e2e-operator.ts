@@ -36,7 +36,7 @@ export class OperatorProcess {
     try {
       const [line] = await program.untilOutput(/^\{.*"operator started".*\}$/m);
       const operator = new OperatorProcess(program, JSON.parse(line));
-      await waitUntil(async () => (await operator.#isReady()) || undefined, {
+      await waitUntil(async () => ((await operator.probe("/readyz")).status === 200 ? true : undefined), {
         what: "the operator is ready",
         lastSeen: () => operator.output(),
       });
@@ -51,6 +51,11 @@ export class OperatorProcess {
     return this.#program.pid;
   }
 
+  /** The host and port of its metrics. */
+  get metricsAddress(): string {
+    return `127.0.0.1:${this.#ports.metricsPort}`;
+  }
+
   /** The way it ended; `undefined`: it runs. */
   get exit(): ProcessExit | undefined {
     return this.#program.exit();
@@ -60,13 +65,15 @@ export class OperatorProcess {
     return this.#program.exited;
   }
 
-  async #isReady(): Promise<boolean> {
-    return (await fetch(`http://127.0.0.1:${this.#ports.healthPort}/readyz`)).ok;
+  /** Sends a probe like the kubelet. */
+  async probe(path: "/livez" | "/readyz"): Promise<{ readonly status: number; readonly body: string }> {
+    const response = await fetch(`http://127.0.0.1:${this.#ports.healthPort}${path}`);
+    return { status: response.status, body: await response.text() };
   }
 
   /** Reads the metrics page, and remembers it for `scrapes`. */
   async scrape(): Promise<string> {
-    const response = await fetch(`http://127.0.0.1:${this.#ports.metricsPort}/metrics`);
+    const response = await fetch(`http://${this.metricsAddress}/metrics`);
     const text = await response.text();
     this.#scrapes.push(text);
     return text;
@@ -78,13 +85,19 @@ export class OperatorProcess {
     await this.#program.end("SIGKILL");
   }
 
+  /** Asks the process to stop, as when a pod is deleted. The process may go on for a while. */
+  async askToStop(): Promise<void> {
+    await this.scrape();
+    this.#program.signal("SIGTERM");
+    await this.#program.untilOutput(/"operator stopping"/);
+  }
+
   /**
    * Stops the process as when a pod is deleted.
    * @returns the way it ended
    */
   async stop(): Promise<ProcessExit> {
-    await this.scrape();
-    this.#program.signal("SIGTERM");
+    await this.askToStop();
     return this.#program.exited;
   }
 

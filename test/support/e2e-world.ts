@@ -6,10 +6,10 @@ import {
   type AuditEvent,
   adminKubectl,
   createTestNamespace,
-  operatorWritesIn,
+  isWrite,
+  readAuditEvents,
   type ServiceAccountAccess,
   serviceAccountAccess,
-  shippedAccount,
 } from "./api-server.ts";
 import { OperatorProcess } from "./e2e-operator.ts";
 import { type ProgramOptions, preloadedOperator } from "./e2e-program.ts";
@@ -18,6 +18,9 @@ import type { TestProject } from "./e2e-sandbox.ts";
 import type { Kubectl } from "./kubectl.ts";
 import { saveOutput } from "./outputs.ts";
 import { isReady, type StoredResource } from "./stored-resource.ts";
+
+/** The service account that deploy/base ships. */
+export const shippedAccount = { namespace: "endpoint-operator-system", name: "endpoint-operator" } as const;
 
 /** The operator's access to the control plane: its URL and its key. */
 export interface ServiceAccess {
@@ -124,9 +127,17 @@ export class E2eWorld {
     return this.resources.until(name, `Stalled ${reason}`, isStalled);
   }
 
+  untilReadyReason(name: string, reason: string): Promise<StoredResource> {
+    const isSo = ({ status }: StoredResource) => conditionOf(status.conditions, "Ready")?.reason === reason;
+    return this.resources.until(name, `Ready with reason ${reason}`, isSo);
+  }
+
   /** Returns the operators' writes in this namespace, including events, oldest first. */
   operatorWrites(): Promise<readonly AuditEvent[]> {
-    return operatorWritesIn(this.namespace);
+    const username = `system:serviceaccount:${shippedAccount.namespace}:${shippedAccount.name}`;
+    return readAuditEvents(
+      (event) => isWrite(event) && event.objectRef?.namespace === this.namespace && event.user.username === username,
+    );
   }
 
   async #end(): Promise<void> {

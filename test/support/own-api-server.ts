@@ -1,7 +1,7 @@
 /** Starts an API server for one test. */
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
-import { type ApiServer, startApiServer } from "../../tools/api-server/api-server.ts";
+import { type ApiServer, type ApiServerOptions, startApiServer } from "../../tools/api-server/api-server.ts";
 import { untilEstablished } from "../../tools/api-server/established.ts";
 import { sharedApiServer } from "./api-server.ts";
 import { createKubectl, type Kubectl } from "./kubectl.ts";
@@ -15,13 +15,19 @@ export interface OwnApiServer {
   readonly kubectl: Kubectl;
 }
 
-/** Starts an API server without controllers, with the CRDs installed. */
-export async function startOwnApiServer(): Promise<OwnApiServer> {
+/** Starts an API server without controllers, with the CRDs installed. It is for tests that restart or damage it. */
+export async function startOwnApiServer(options: Partial<ApiServerOptions> = {}): Promise<OwnApiServer> {
+  const own = await startBareApiServer(options);
+  await own.kubectl.run(["apply", "--server-side", "-k", crds]);
+  await untilEstablished(own.kubectl);
+  return own;
+}
+
+/** Starts an API server without controllers and without the CRDs. */
+export async function startBareApiServer(options: Partial<ApiServerOptions> = {}): Promise<OwnApiServer> {
   const { etcd, kubectl: binary, "kube-apiserver": server } = sharedApiServer().assets;
-  const apiServer = await startApiServer({ assets: { etcd, "kube-apiserver": server } });
+  const apiServer = await startApiServer({ assets: { etcd, "kube-apiserver": server }, ...options });
   onTestFinished(() => apiServer.stop());
   const kubectl = createKubectl({ binary, kubeconfigFile: apiServer.kubeconfigFile });
-  await kubectl.run(["apply", "--server-side", "-k", crds]);
-  await untilEstablished(kubectl);
   return { apiServer, kubectl };
 }

@@ -144,6 +144,12 @@ export class SandboxControl {
     return secret(key);
   }
 
+  /** Revokes every API key of this name. */
+  async revokeKey(name: string): Promise<void> {
+    const { keys } = await this.control<{ keys: readonly { id: string; name: string }[] }>("GET", "/keys");
+    for (const each of keys) if (each.name === name) await this.control("DELETE", `/keys/${each.id}`);
+  }
+
   /** Returns the requests to the API, oldest first. */
   async requests(since = 0): Promise<readonly LoggedRequest[]> {
     const { requests } = await this.control<{ requests: readonly LoggedRequest[] }>("GET", `/requests?since=${since}`);
