@@ -136,8 +136,7 @@ async function targetOf(
   { access, fleet, cancelKeys }: Pick<Assembled, "access" | "fleet"> & { readonly cancelKeys: CancelKeys },
   { endpointId, isPooled }: EndpointName,
 ): Promise<SessionTarget> {
-  const compute = await access.reach(endpointId);
-  const { server } = compute;
+  const { server } = await access.reach(endpointId);
   return {
     verifierOf: async (user) => {
       const [row] = await server.admin.query(
@@ -149,7 +148,9 @@ async function targetOf(
     join: async (client, unread, startup) => {
       const release = access.hold(endpointId);
       try {
-        const socketPath = isPooled ? await fleet.pooledSocket(compute) : server.socketPath;
+        // A login is no open connection, so the compute may have been suspended meanwhile.
+        const compute = await access.reach(endpointId);
+        const socketPath = isPooled ? await fleet.pooledSocket(compute) : compute.server.socketPath;
         await joinServer({ client, unread, startup, cancelKeys, socketPath });
       } finally {
         release();

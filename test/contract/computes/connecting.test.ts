@@ -68,6 +68,21 @@ describe("connecting to a compute", () => {
     },
   );
 
+  test("the compute is suspended while a client logs in → it starts again, and the client is connected", async () => {
+    const client = new pg.Client({
+      ...{ host: "127.0.0.1", port, user: "neondb_owner", database: "neondb" },
+      ssl: { servername: hostName, rejectUnauthorized: false },
+      password: async () => {
+        await scene.power(primary, "suspend");
+        await scene.until("idle", async () => (await scene.endpointState(primary)) === "idle");
+        return password;
+      },
+    });
+    await client.connect();
+    expect((await client.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
+    await client.end();
+  });
+
   test("channel binding required → connected", async () => {
     expect(await psql(parameters(`host=${hostName} sslmode=require channel_binding=require`), "SELECT 1")).toBe("1");
   });
