@@ -4,6 +4,7 @@ import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { waitUntil } from "../support/wait-until.ts";
 import { connectSteps } from "./connect.ts";
+import { standStill } from "./counts.ts";
 import { readmeInstall } from "./pages.ts";
 import { upgradeSteps } from "./upgrades.ts";
 import {
@@ -191,6 +192,8 @@ const drained: Step = {
 const uninstalled: Step = {
   name: "the chart is uninstalled → endpoints, resources and CRDs stay",
   run: async (world) => {
+    // The next step counts from here, and until then there is no operator.
+    await standStill(world);
     const before = await remoteState(world);
     await world.helm("uninstall", "endpoint-operator", ...inOperator, "--wait", "--timeout", "90s");
     await waitUntil(async () => ((await operatorPods(world)).length === 0 ? true : undefined), {

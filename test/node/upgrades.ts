@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import path from "node:path";
 import { parseAllDocuments } from "yaml";
 import { waitUntil } from "../support/wait-until.ts";
+import { endedOperations, expectCounted, operationsInFlight, standStill, startClock } from "./counts.ts";
 import {
   inOperator,
   operatorPods,
@@ -10,7 +11,6 @@ import {
   resize,
   rollout,
   type Step,
-  sampleProject,
   sandboxUrl,
   untilResized,
   type World,
@@ -72,24 +72,29 @@ async function removeBase({ kubectl }: World, folder: string): Promise<void> {
 
 function backStep(way: Way): Step {
   return {
-    name: `the version before is installed by ${way.name} → it reads what the newer one wrote, and creates nothing`,
+    name: `the version before is installed by ${way.name} → it reads what the newer one wrote, creates nothing, and counts every operation once`,
     run: async (world) => {
       const before = await remoteState(world);
+      await standStill(world);
+      const ended = await endedOperations(world, before.owned);
       await way.goBack(world);
       await untilRolledOut(world, "previous");
+      await startClock(world);
       await resize(world, 2);
       await untilResized(world, 2);
       assert.deepEqual(await remoteState(world), before);
+      await expectCounted(world, before.owned, ended);
     },
   };
 }
 
 function upgradeStep(way: Way): Step {
   return {
-    name: `an upgrade from it by ${way.name} with an operation in flight → nothing is created twice; status shows the operation once, as finished`,
+    name: `an upgrade from it by ${way.name} with an operation in flight → nothing is created twice; old and new counts together are the control plane's list`,
     run: async (world) => {
       const before = await remoteState(world);
       await standStill(world);
+      const ended = await endedOperations(world, before.owned);
       await resize(world, 3);
       await waitUntil(async () => ((await operationsInFlight(world)) > 0 ? true : undefined), {
         what: "an operation is in flight",
@@ -97,37 +102,14 @@ function upgradeStep(way: Way): Step {
       await way.upgrade(world);
       await untilRolledOut(world, "0.1.0");
       assert.ok((await operationsInFlight(world)) > 0, "the operation is still in flight after the upgrade");
-      await setClock(world, "real");
+      await startClock(world);
       await untilResized(world, 3);
       assert.deepEqual(await remoteState(world), before);
+      const added = await expectCounted(world, before.owned, ended);
+      assert.ok(Object.keys(added).length > 0, "an operation has ended under the new version");
       await expectStatusComplete(world);
     },
   };
-}
-
-/** Stops the time of the sandbox while no operation is in flight. Until it passes again, no operation ends. */
-async function standStill(world: World): Promise<void> {
-  await waitUntil(
-    async () => {
-      await setClock(world, "stepped");
-      if ((await operationsInFlight(world)) === 0) return true;
-      await setClock(world, "real");
-      return undefined;
-    },
-    { what: "no operation is in flight" },
-  );
-}
-
-async function setClock({ sandbox }: World, mode: "stepped" | "real"): Promise<void> {
-  await sandbox.control("PUT", "/clock", { mode });
-}
-
-/** Returns the number of operations in flight, among the newest of the sample project. */
-async function operationsInFlight({ sandbox }: World): Promise<number> {
-  const { operations } = await sandbox.api<{ readonly operations: readonly { readonly status: string }[] }>(
-    ...(["GET", `/projects/${sampleProject}/operations?limit=1000`] as const),
-  );
-  return operations.filter(({ status }) => ["running", "scheduling"].includes(status)).length;
 }
 
 /** Waits until both replicas run this image and no other pod is left. */

@@ -1,6 +1,6 @@
 /** Starts Prometheus, Alertmanager and a receiver of alerts together. */
 import { renderRulesFile } from "../monitoring/rule-files.ts";
-import { type MonitoringServer, type Prometheus, startAlertmanager, startPrometheus } from "./prometheus.ts";
+import { type MonitoringServer, startAlertmanager, startPrometheus } from "./prometheus.ts";
 import { startWebhookReceiver, type WebhookReceiver } from "./webhook-receiver.ts";
 
 /** The targets, and the programs. */
@@ -18,7 +18,7 @@ export interface MonitoringStackOptions {
 
 /** Prometheus with the shipped rules, Alertmanager, and a receiver of its alerts; all on loopback. */
 export interface MonitoringStack {
-  readonly prometheus: Prometheus;
+  readonly prometheus: MonitoringServer;
   readonly alertmanager: MonitoringServer;
   readonly pager: WebhookReceiver;
   /** Ends all programs, each before those that it uses. */

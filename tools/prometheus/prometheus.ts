@@ -23,37 +23,13 @@ export interface MonitoringServer {
   stop(): Promise<void>;
 }
 
-/** One series of an answer with its value. The labels include `__name__` if the query keeps it. */
-export interface Sample {
-  readonly labels: Readonly<Record<string, string>>;
-  readonly value: number;
-}
-
-/** A real Prometheus on loopback. Its data is in a temporary directory. */
-export interface Prometheus extends MonitoringServer {
-  /**
-   * Runs a query. @returns the present instant vector; a scalar is one sample without labels. @throws Error with
-   * Prometheus's message when it refuses the query
-   */
-  query(expression: string): Promise<readonly Sample[]>;
-  /**
-   * Calls any path of its HTTP API, for instance `/api/v1/alerts`. @returns the member `data` of the answer. @throws
-   * Error when the call is refused
-   */
-  api(path: string): Promise<unknown>;
-}
-
 /** Starts Prometheus and waits until it is ready. @throws ComponentError, for instance about a wrong configuration */
-export async function startPrometheus(options: ServerOptions): Promise<Prometheus> {
-  const server = await startServer("prometheus", options, (directory) => [
+export async function startPrometheus(options: ServerOptions): Promise<MonitoringServer> {
+  return await startServer("prometheus", options, (directory) => [
     `--config.file=${directory}/prometheus.yml`,
     `--storage.tsdb.path=${directory}/data`,
     "--log.level=warn",
   ]);
-  const api = (path: string) => get(`${server.url}${path}`);
-  const query = async (expression: string) =>
-    samplesOf(await api(`/api/v1/query?${new URLSearchParams({ query: expression })}`));
-  return { ...server, api, query };
 }
 
 /** Starts an Alertmanager without a cluster, and waits until it is ready. @throws ComponentError */
@@ -110,28 +86,4 @@ async function untilReady(component: Component, url: string): Promise<void> {
     await component.process.stop();
     throw error;
   }
-}
-
-async function get(url: string): Promise<unknown> {
-  const answer = await fetch(url, { signal: AbortSignal.timeout(10_000) });
-  const body = (await answer.json()) as { readonly status: string; readonly error?: string; readonly data?: unknown };
-  if (body.status !== "success") throw new Error(`${url} answered ${answer.status}: ${body.error}`);
-  return body.data;
-}
-
-type Point = readonly [seconds: number, value: string];
-
-type QueryResult =
-  | { readonly resultType: "scalar"; readonly result: Point }
-  | {
-      readonly resultType: "vector";
-      readonly result: readonly { readonly metric: Readonly<Record<string, string>>; readonly value: Point }[];
-    };
-
-function samplesOf(data: unknown): readonly Sample[] {
-  const answer = data as QueryResult;
-  // Prometheus writes infinity as `+Inf` and `-Inf`.
-  const numberOf = ([, text]: Point) => Number(text.replace("Inf", "Infinity"));
-  if (answer.resultType === "scalar") return [{ labels: {}, value: numberOf(answer.result) }];
-  return answer.result.map(({ metric, value }) => ({ labels: metric, value: numberOf(value) }));
 }

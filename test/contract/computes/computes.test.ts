@@ -115,12 +115,33 @@ describe("a sandbox with computes", () => {
     await expect(psql(store, "SELECT 1")).rejects.toThrow(/database "store" does not exist/);
   });
 
+  test("a role of the API → may replicate; a project of another version than the servers → 422", async () => {
+    expect(await psql(uri, "SELECT rolreplication FROM pg_roles WHERE rolname = current_user")).toBe("t");
+    const { body } = await scene.api("GET", "");
+    expect(await psql(uri, "SHOW server_version_num")).toMatch(new RegExp(`^${body.project.pg_version}`));
+    const refused = await scene.api("POST", "/../../projects", {
+      project: { pg_version: body.project.pg_version - 1 },
+    });
+    expect(refused.status).toBe(422);
+  });
+
   test("postgres.js → connects; more connections than there may be → 53300", async () => {
     const pools = Array.from({ length: 130 }, () => postgres(uri, { max: 1, onnotice: () => {}, connect_timeout: 15 }));
     const outcomes = await Promise.allSettled(pools.map((sql) => sql`SELECT 1`));
     const refusals = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason.code] : []));
     expect(new Set(refusals)).toEqual(new Set(["53300"]));
     await Promise.all(pools.map((sql) => sql.end({ timeout: 1 })));
+  });
+
+  test("a new database → its schema public is empty; without that schema, the file cache statistics are still there", async () => {
+    await scene.write("POST", `${branchPath}/databases`, { database: { name: "bare", owner_name: "neondb_owner" } });
+    const bare = await scene.uri(primary, { database_name: "bare" });
+    // pg_dump leaves out what is in pg_catalog. What a template leaves in `public` would clash in pg_restore.
+    const inPublic = "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace";
+    expect(await psql(bare, inPublic)).toBe("0");
+    await psql(bare, "DROP SCHEMA public CASCADE");
+    expect(await psql(bare, "SELECT count(*) FROM neon_stat_file_cache")).toBe("1");
+    await scene.write("DELETE", `${branchPath}/databases/bare`);
   });
 
   test("roles and databases changed while the compute is idle → there after its start", async () => {

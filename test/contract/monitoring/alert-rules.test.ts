@@ -124,7 +124,7 @@ describe("deploy/monitoring/rules.yaml", () => {
     expect(output.includes(`${nameOfCase(number)}\n  SUCCESS\n`), output).toBe(true);
   });
 
-  test("gauges of the leader → every alert about them lasts through a change of the leader, as the cases show for some", () => {
+  test("gauges of the leader → every alert about them looks at its own series of before, as the cases show for some", () => {
     const others = alerts.filter(({ expr }) => !expr.includes("ALERTS{"));
     expect(others.map(({ name }) => name)).toEqual([
       ...["ComputeEndpointOperationFailedBriefly", "ComputeEndpointStartsOften", "EndpointOperatorDown"],

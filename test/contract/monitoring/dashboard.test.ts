@@ -33,7 +33,9 @@ test("every panel's query, and every list above the panels, over the operator's 
   const dashboard = buildDashboard();
   const lists = (dashboard.templating?.list ?? []).flatMap(({ query }) => {
     const [, selector = "", label = ""] = /^label_values\((.*), (\w+)\)$/.exec(String(query)) ?? [];
-    return label === "" ? [] : [`count by (${label}) (${substitute(selector, choice)})`];
+    if (label === "") return [];
+    const [, metric = "", matchers = ""] = /^(\w+)(?:\{(.*)\})?$/.exec(substitute(selector, choice)) ?? [];
+    return [`${metric}{${matchers && `${matchers},`}${label}!=""}`];
   });
   expect(lists).toHaveLength(3);
   const queries = [...panelQueries(dashboard, choice).map(({ expr }) => expr), ...lists];

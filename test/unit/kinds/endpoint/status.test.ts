@@ -1,4 +1,4 @@
-/** Tests what status says after a plan and its outcome, where the product of all factors does not pin it down. */
+/** Tests what status says after a plan and its outcome. */
 import { expect, it } from "vitest";
 import { ControlPlaneError } from "../../../../src/domain/control-plane-error.ts";
 import { summaryOf } from "../../../../src/kinds/endpoint/endpoint-conditions.ts";
