@@ -113,7 +113,8 @@ export async function buildProgram(outDir: string): Promise<Bundle> {
   const list = packages.map(({ name, version, licence }) => ({ name, version, licence }));
   await writeFile(join(outDir, "packages.json"), `${JSON.stringify(list, null, 2)}\n`);
   return {
-    ...{ program, version },
+    program,
+    version,
     bytes: result.outputFiles.reduce((sum, file) => sum + file.contents.length, 0),
     licences: new Map(packages.map(({ id, licence }) => [id, licence])),
   };

@@ -96,7 +96,9 @@ const messageColumn = wideColumn("Message", conditionPath("Ready", "message"), "
 
 /** The kind ComputeEndpoint. */
 export const computeEndpointCrd: CrdKind = {
-  ...{ kind, plural, shortName },
+  kind,
+  plural,
+  shortName,
   description:
     "A ComputeEndpoint is a compute endpoint of a managed Postgres control plane. It runs the database of one branch. " +
     "The operator creates the endpoint, or adopts an existing one if spec allows that. It keeps the endpoint as spec says, " +
@@ -237,8 +239,12 @@ export function buildCrd(of: CrdKind): object {
     spec: {
       group,
       names: {
-        ...{ kind, listKind: `${kind}List`, plural, singular: kind.toLowerCase() },
-        ...{ shortNames: [shortName], categories: ["database"] },
+        kind,
+        listKind: `${kind}List`,
+        plural,
+        singular: kind.toLowerCase(),
+        shortNames: [shortName],
+        categories: ["database"],
       },
       scope,
       versions: [

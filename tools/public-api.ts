@@ -28,7 +28,8 @@ export function prunedSpecification(): string {
     Object.entries<Node>(methods).map(([method, operation]) =>
       operationOf(whole.components, {
         ...operation,
-        ...{ method: method.toUpperCase(), path },
+        method: method.toUpperCase(),
+        path,
         parameters: [...shared, ...(operation.parameters ?? [])],
       }),
     ),
@@ -54,7 +55,10 @@ function operationOf(
     .filter((each: Node) => each.in === "query");
   const answers = Object.entries<Node>(rest.responses).filter(([status]) => status.startsWith("2"));
   return {
-    ...{ id, method, path, tag },
+    id,
+    method,
+    path,
+    tag,
     ...(query.length > 0 && {
       query: {
         properties: Object.fromEntries(query.map(({ name, schema }: Node) => [name, simple(schema)])),

@@ -34,7 +34,10 @@ function at(subject: ControlPlaneSubject, template: string, ...ids: readonly str
 /** @param purpose completes "cannot …" */
 function to(method: Request<unknown>["method"]) {
   return <Value>(place: Place, purpose: string, read: Read<Value>): Request<Value> => ({
-    ...{ method, purpose, ...place, read },
+    method,
+    purpose,
+    ...place,
+    read,
   });
 }
 

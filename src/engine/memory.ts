@@ -98,8 +98,14 @@ export function memoryOf(
     return known;
   }
   const memory: ResourceMemory = {
-    ...{ decidedFrom: undefined, dueAtMs: nowMs, waitingSinceMs: undefined, failure: undefined, writeFailures: 0 },
-    ...{ posts: undefined, uncounted: new Map(), hint: undefined },
+    decidedFrom: undefined,
+    dueAtMs: nowMs,
+    waitingSinceMs: undefined,
+    failure: undefined,
+    writeFailures: 0,
+    posts: undefined,
+    uncounted: new Map(),
+    hint: undefined,
   };
   resources.set(uid, { key, memory });
   return memory;

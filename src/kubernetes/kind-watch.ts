@@ -79,7 +79,8 @@ export class KindWatch<Resource extends StoredResource<Status>, Status extends o
         ? // The rights in a namespace do not allow to list Namespaces, only to read this one.
           createObjectReader({ connection, path: objectPath(plural, "", namespace), what: `namespace ${namespace}` })
         : createListWatch({
-            ...{ connection, path: objectPath(plural, namespace) },
+            connection,
+            path: objectPath(plural, namespace),
             what: namespace === undefined ? many : `${many} of namespace ${namespace}`,
           });
     const cache = this.store;

@@ -16,7 +16,11 @@ interface Namespace extends StoredIdentity {
 const annotated = "annotated";
 
 export const namespaceKind = {
-  ...{ kind: "Namespace", plural: "namespaces", shortName: "ns", finalizer: "", parse: parseNamespace },
+  kind: "Namespace",
+  plural: "namespaces",
+  shortName: "ns",
+  finalizer: "",
+  parse: parseNamespace,
   indexesOf: ({ facts }: Namespace) => (facts.annotation === undefined ? [] : [annotated]),
 };
 
@@ -63,7 +67,11 @@ export function parseNamespace(stored: unknown): Namespace {
   }
   const given = (annotations ?? {}) as Readonly<Record<string, string>>;
   return {
-    ...{ key: { namespace: name, name }, uid, resourceVersion, finalizers: [], status: {} },
+    key: { namespace: name, name },
+    uid,
+    resourceVersion,
+    finalizers: [],
+    status: {},
     facts: {
       annotation: given[grantAnnotation],
       branchesOf: given[branchesOfAnnotation],

@@ -135,7 +135,10 @@ function advanced(log: Log, stored: Watermark | undefined, from: Watermark): Ope
   const shownIds = new Set((state.operations ?? []).map(({ id }) => id));
   const endedIds = new Set(step.ended.map(({ id }) => id));
   const usage = usageAfter({
-    ...{ ...subject, before: state.usage, operations: own, isGone: !isOwned },
+    ...subject,
+    before: state.usage,
+    operations: own,
+    isGone: !isOwned,
     begins: stored !== undefined ? "No" : log.owner.origin === "Adopted" ? "Found" : "Created",
     isKnown: (operation) => (isInFlight(operation) ? shownIds.has(operation.id) : !endedIds.has(operation.id)),
   });

@@ -45,7 +45,8 @@ export function usageAfter(input: UsageInput): Usage | undefined {
 export function totalsAt(usage: Usage, { minUnits, maxUnits }: Sizes, untilMs: number): UsageTotals {
   const seconds = usage.isActive ? Math.max(0, untilMs - Date.parse(usage.asOfTime)) / 1_000 : 0;
   return {
-    ...{ ...usage, activeSeconds: usage.activeSeconds + seconds },
+    ...usage,
+    activeSeconds: usage.activeSeconds + seconds,
     minUnitSeconds: usage.minUnitSeconds + seconds * minUnits,
     maxUnitSeconds: usage.maxUnitSeconds + seconds * maxUnits,
   };
@@ -139,7 +140,10 @@ class Meter {
     const before = this.#usage;
     const sum = (seconds: number, moreMs: number) => (Math.round(seconds * 1_000) + moreMs) / 1_000;
     return {
-      ...{ ...before, asOfTime: timeText(this.#asOfMs), isActive: this.#isActive, starts: before.starts + starts },
+      ...before,
+      asOfTime: timeText(this.#asOfMs),
+      isActive: this.#isActive,
+      starts: before.starts + starts,
       activeSeconds: sum(before.activeSeconds, Math.round(active)),
       minUnitSeconds: sum(before.minUnitSeconds, Math.floor(min)),
       maxUnitSeconds: sum(before.maxUnitSeconds, Math.ceil(max)),
@@ -164,8 +168,11 @@ function sizeChange({ sizes, operations, isKnown, readMs }: UsageInput, power: r
   // The operator takes back a size that another client had set at an unknown time.
   if (sizes.slice(0, -1).some(isOther) && changes.every(isInFlight)) times.push(earliestMs);
   return {
-    ...{ isSeen: sizes.some(isOther), before, around: { minUnits, maxUnits } },
-    ...{ fromMs: Math.min(...times), untilMs: Math.max(...times) },
+    isSeen: sizes.some(isOther),
+    before,
+    around: { minUnits, maxUnits },
+    fromMs: Math.min(...times),
+    untilMs: Math.max(...times),
   };
 }
 

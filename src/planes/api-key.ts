@@ -168,7 +168,9 @@ const secretAgainMs = 60_000;
  */
 export function keyInSecrets(secrets: SecretReads, keyEntry: SecretEntry, authorityEntry?: SecretEntry) {
   const refused = (reason: keyof typeof remedies, entry: SecretEntry): KeyRead => ({
-    ...{ kind: "Refused", reason, message: remedies[reason](entry, secrets.account) },
+    kind: "Refused",
+    reason,
+    message: remedies[reason](entry, secrets.account),
   });
   const textIn = async (entry: SecretEntry): Promise<KeyRead> => {
     try {

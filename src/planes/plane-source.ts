@@ -41,7 +41,9 @@ export function sourceOf(
   const ownNamespace = resource.kind === "ControlPlane" ? resource.key.namespace : undefined;
   const entryOf = (ref: SecretRef): SecretEntry => ({ ...ref, namespace: ownNamespace ?? ref.namespace ?? "" });
   return {
-    ...{ url, requestsPerMinute, projects },
+    url,
+    requestsPerMinute,
+    projects,
     place: JSON.stringify([resource.uid, url, apiKeySecretRef, caSecretRef, requestsPerMinute]),
     ...keyInSecrets(secrets, entryOf(apiKeySecretRef), caSecretRef && entryOf(caSecretRef)),
     databases: { port, sslMode, certificateAuthority },

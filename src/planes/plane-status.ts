@@ -145,7 +145,9 @@ interface Standing extends Said {
 /** The checks in their order. The first one that applies says how the control plane stands. */
 function standingOf({ resource, key, credentials, currentError }: PlaneFacts): Standing {
   const waiting = (reason: PlaneReason, why: string): Standing => ({
-    ...{ kind: "Waiting", reason, message: `${why}. The operator tries again.` },
+    kind: "Waiting",
+    reason,
+    message: `${why}. The operator tries again.`,
   });
   if (resource.spec.kind === "Invalid") {
     const message = `The stored spec is not valid: ${resource.spec.problems}. Apply a corrected spec.`;

@@ -54,7 +54,12 @@ export class Plane {
     const key = new ApiKey({ clock, onKey, read, againMs, onChange: () => this.#keyChanged() });
     this.key = key;
     this.connection = connect({
-      ...{ id, url, requestsPerMinute, mayBeNearby, keys: key, onCallEnded: this.health.noteCall },
+      id,
+      url,
+      requestsPerMinute,
+      mayBeNearby,
+      keys: key,
+      onCallEnded: this.health.noteCall,
     });
   }
 

@@ -48,9 +48,13 @@ export function usageOf({ key, status }: ComputeEndpoint, nowMs: number, branchS
   const totals = totalsAt(usage, compute, isKnown ? nowMs - largestLagMs : Date.parse(usage.asOfTime));
   const hours = (seconds: number) => hundredths(seconds / 3_600);
   return {
-    ...{ resource: keyText(key), starts: totals.starts, sinceTime: totals.sinceTime },
-    ...{ activeHours: hours(totals.activeSeconds), branchUnitHours: branchSeconds && hours(branchSeconds) },
-    ...{ minUnitHours: hours(totals.minUnitSeconds), maxUnitHours: hours(totals.maxUnitSeconds) },
+    resource: keyText(key),
+    starts: totals.starts,
+    sinceTime: totals.sinceTime,
+    activeHours: hours(totals.activeSeconds),
+    branchUnitHours: branchSeconds && hours(branchSeconds),
+    minUnitHours: hours(totals.minUnitSeconds),
+    maxUnitHours: hours(totals.maxUnitSeconds),
   };
 }
 

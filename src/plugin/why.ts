@@ -54,7 +54,11 @@ export function explained({ key, deletionTimestamp, status }: Explained) {
 const exitCodeOf = { Nothing: exitCodes.ok, Operator: exitCodes.goesOn, Person: exitCodes.personMustAct };
 
 const notObserved: Condition = {
-  ...{ type: "Ready", status: "Unknown", reason: "NotObserved", observedGeneration: 0, lastTransitionTime: "" },
+  type: "Ready",
+  status: "Unknown",
+  reason: "NotObserved",
+  observedGeneration: 0,
+  lastTransitionTime: "",
   message: "The operator has not looked at this resource yet.",
 };
 

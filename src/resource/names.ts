@@ -4,7 +4,10 @@ export const version = "v1alpha1";
 
 /** `finalizer`: it is added before anything is made, and removed when all of it is proven gone, kept or abandoned. */
 const named = <Kind extends string>(kind: Kind, plural: string, [shortName, finalizer]: readonly [string, string]) => ({
-  ...{ kind, plural, shortName, finalizer: `${group}/${finalizer}` },
+  kind,
+  plural,
+  shortName,
+  finalizer: `${group}/${finalizer}`,
 });
 
 export const computeEndpointNames = named("ComputeEndpoint", "computeendpoints", ["cpe", "endpoint"]);

@@ -153,8 +153,14 @@ function optionsOf(values: Values): SandboxOptions {
   const { computePort, computeHosts: hosts, postgresBin, pgbouncerBin, maxComputes } = values;
   return {
     rateLimit: rateLimit === "off" ? undefined : rateLimit,
-    ...{ host, port: apiPort, timeScale, seed: values.seed, apiKey: values.apiKey },
-    ...{ profile: values.profile, newProfile: "public", publicHost: values.publicHost },
+    host,
+    port: apiPort,
+    timeScale,
+    seed: values.seed,
+    apiKey: values.apiKey,
+    profile: values.profile,
+    newProfile: "public",
+    publicHost: values.publicHost,
     data: values.data === ":memory:" ? undefined : values.data,
     clock: timeScale === undefined ? values.clock : "scaled",
     operationLatencyMs: values.operationLatency,

@@ -79,7 +79,9 @@ function createUsageMetrics(registry: MetricsRegistry) {
       const known = shown.get(keyText(key));
       const before = known?.sinceTime === totals.sinceTime ? known : totals;
       shown.set(keyText(key), {
-        ...{ ...labelsOf(key), sinceTime: totals.sinceTime, starts: Math.max(before.starts, totals.starts) },
+        ...labelsOf(key),
+        sinceTime: totals.sinceTime,
+        starts: Math.max(before.starts, totals.starts),
         activeSeconds: Math.max(before.activeSeconds, totals.activeSeconds),
         minUnitSeconds: Math.max(before.minUnitSeconds, totals.minUnitSeconds),
         maxUnitSeconds: Math.max(before.maxUnitSeconds, totals.maxUnitSeconds),

@@ -45,7 +45,9 @@ export function createControlPlanes(options: ControlPlanesOptions) {
   const known = { ...planeKinds, ControlPlane: { ...planeKinds.ControlPlane, parse } };
   const watched = (kind: PlaneResource["kind"], namespaces: readonly string[]) =>
     new WatchedKind<PlaneResource, ControlPlaneStatus>(known[kind], {
-      ...{ ...options, namespaces, gaps: options.gaps.get(kind) },
+      ...options,
+      namespaces,
+      gaps: options.gaps.get(kind),
       keysOf: (resource) => [queueKeyOf(idOfPlane(resource))],
       onChange: (key) => planes.of(idOfPlane({ kind, key })),
     });
@@ -58,8 +60,11 @@ export function createControlPlanes(options: ControlPlanesOptions) {
     return kind && kinds[kind];
   };
   const planes: Planes = new Planes({
-    ...{ ...options, secrets, settings: settingsSource(options, secrets) },
-    ...{ grantMode: config.projectGrants, tenantHosts: config.tenantHosts },
+    ...options,
+    secrets,
+    settings: settingsSource(options, secrets),
+    grantMode: config.projectGrants,
+    tenantHosts: config.tenantHosts,
     mayRecordOfCluster: config.watchNamespaces.length === 0,
     storeOf: (planeId) => kindOf(planeId)?.store,
     isWatched: (planeId) => kindOf(planeId)?.gapIn(namespaceOfPlane(planeId)) === undefined,

@@ -69,26 +69,35 @@ export class OperatorParts {
     this.fence = new ClosableFence(this.leadership);
     const { watchNamespaces: namespaces, projectPollMs } = config;
     const watching = {
-      ...{ ...this.#foundation, namespaces, fence: this.fence },
+      ...this.#foundation,
+      namespaces,
+      fence: this.fence,
       onRestored: () => this.#end("the API server's resourceVersion went backwards, as after a restore of etcd"),
       enqueue: (key: string, priority: Urgency) => this.#enqueue(key, priority),
     };
     this.endpoints = new WatchedKind(computeEndpointKind, {
-      ...{ ...watching, gaps: undefined, keysOf: projectKeysOf, onList: () => this.leadership.nudge() },
+      ...watching,
+      gaps: undefined,
+      keysOf: projectKeysOf,
+      onList: () => this.leadership.nudge(),
       onChange: (key, priority) => this.#accesses.changedAt(endpointIndex(key), priority),
     });
     const accessKind = { ...databaseAccessKind, indexesOf };
     this.#accesses = new WatchedKind(accessKind, {
-      ...{ ...watching, gaps: gaps.get(accessKind.kind) },
+      ...watching,
+      gaps: gaps.get(accessKind.kind),
       keysOf: (resource) => [this.#accessKind.keyOf(resource)],
     });
     this.#branches = new WatchedKind(databaseBranchKind, {
-      ...{ ...watching, gaps: gaps.get(databaseBranchKind.kind) },
+      ...watching,
+      gaps: gaps.get(databaseBranchKind.kind),
       keysOf: (resource) => [branchProjectKey(resource)],
       onChange: (key, priority) => this.endpoints.changedAt(branchIndex(key), priority),
     });
     this.#grants = new NamespaceGrants({
-      ...{ ...watching, gaps: gaps.get("Namespace"), readAgainMs: Math.min(longestReadAgainMs, projectPollMs) },
+      ...watching,
+      gaps: gaps.get("Namespace"),
+      readAgainMs: Math.min(longestReadAgainMs, projectPollMs),
       onChange: (namespace) => this.#grantsChanged(namespace),
     });
     this.metrics = this.#createMetrics();
@@ -203,7 +212,9 @@ export class OperatorParts {
     const { version, config, clock } = this.#foundation;
     const planes = () => this.#planes.all();
     return createMetrics({
-      ...{ version, workers: config.workers, nowMs: () => clock.nowMs() },
+      version,
+      workers: config.workers,
+      nowMs: () => clock.nowMs(),
       activeWorkers: () => this.#requests.inFlight,
       resources: () => this.endpoints.resources(),
       accesses: () => this.#accesses.resources(),
@@ -244,7 +255,10 @@ export class OperatorParts {
     const [endpoints, accesses, branches] = [this.endpoints, this.#accesses, this.#branches];
     const parts = { metrics: this.metrics.controlPlane, fence: this.fence };
     return {
-      ...{ onKey, namespaces: this.#grants, events: this.events, newProjects: () => this.#newProjects() },
+      onKey,
+      namespaces: this.#grants,
+      events: this.events,
+      newProjects: () => this.#newProjects(),
       connect: (target: PlaneTarget) => connectControlPlane({ ...this.#foundation, ...parts }, target),
       onNews: (planeId: string) => this.#enqueuePlane(planeId),
       onUsable(planeId: string) {
@@ -261,7 +275,8 @@ export class OperatorParts {
 
   #createAccessKind(): AccessKind {
     return new AccessKind({
-      ...{ store: this.#accesses.store, observer: this.metrics.access },
+      store: this.#accesses.store,
+      observer: this.metrics.access,
       secrets: createSecretStore({ ...this.#foundation, fence: this.fence }),
       findEndpoint: (key) => this.endpoints.store.get(key),
       findBranch: (key) => this.#branches.store.get(key),
@@ -273,7 +288,10 @@ export class OperatorParts {
   #createPool(): WorkerPool {
     const { config, clock, logger } = this.#foundation;
     const context: EngineContext = {
-      ...{ ...this.#foundation, events: this.events, policy: config, projectPollMs: config.projectPollMs },
+      ...this.#foundation,
+      events: this.events,
+      policy: config,
+      projectPollMs: config.projectPollMs,
       kinds: [
         new BranchKind(this.#branches.store),
         new EndpointKind(this.endpoints.store, (key) => this.#branches.store.get(key)),
@@ -288,7 +306,10 @@ export class OperatorParts {
       return isOfPlane ? this.#planes.reconcile(planeId) : reconcileProject(context, key);
     };
     return new WorkerPool({
-      ...{ clock, queue: this.#queue, turn: () => this.#requests.turn(), observer: this.metrics.reconciles },
+      clock,
+      queue: this.#queue,
+      turn: () => this.#requests.turn(),
+      observer: this.metrics.reconciles,
       // While the lease is too short for any effect, a reconcile could only read, so none starts.
       work: async (key) => {
         try {

@@ -54,7 +54,10 @@ export async function startOperator(options: OperatorOptions): Promise<RunningOp
       logger,
     });
     const metrics = await startMetricsServer({
-      ...{ address: config.metricsAddress, metrics: parts.metrics, clock, logger },
+      address: config.metricsAddress,
+      metrics: parts.metrics,
+      clock,
+      logger,
       access:
         config.metricsAuth === "Token" ? createScrapeAccess({ connection: plainConnection, clock, logger }) : undefined,
     });
@@ -99,7 +102,8 @@ export async function stopOperator(
     { name: "events", limitMs: eventsMs, run: () => parts.events.flush(eventsMs) },
     { name: "fence", limitMs: 0, run: async () => parts.fence.close() },
     {
-      ...{ name: "lease", limitMs: leaseMs },
+      name: "lease",
+      limitMs: leaseMs,
       // Work in progress needs the Lease until it ends, so the operator releases the Lease early only if no work is left.
       run: (unfinished) => (unfinished.length > 0 ? parts.leadership.stop() : parts.leadership.release(leaseMs)),
     },
@@ -139,8 +143,12 @@ export async function runOperator(config: Config, parts: ProcessParts): Promise<
   const credentials = loadCredentialSource(loaderOf(config.kubeconfig));
   const own = { clock, logger, credentials, version, random: Math.random };
   const operator = await startOperator({
-    ...{ config, tracer: tracing?.tracer, flushTraces: tracing?.shutDown },
-    ...{ ...own, instance, onKey: (key) => keys.note(key) },
+    config,
+    tracer: tracing?.tracer,
+    flushTraces: tracing?.shutDown,
+    ...own,
+    instance,
+    onKey: (key) => keys.note(key),
     databaseAuthority: config.databaseCaFile === undefined ? undefined : await readFile(config.databaseCaFile, "utf8"),
   });
   const stopped = stop.aborted ? undefined : once(stop, "abort").then(() => undefined);

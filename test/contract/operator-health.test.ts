@@ -50,13 +50,23 @@ async function start(items: readonly Stored[]) {
   const resources = new Map(items.map((item) => [item.metadata.name, item]));
   answerFrom(api, resources);
   const config = parseConfig({
-    ...{ CONTROL_PLANE_URL: service.url, CONTROL_PLANE_API_KEY: "unused", CLUSTER_ID: "cluster" },
-    ...{ METRICS_ADDR: "127.0.0.1:0", HEALTH_ADDR: "127.0.0.1:0", LEADER_ELECTION: "false", WORKERS: "1" },
+    CONTROL_PLANE_URL: service.url,
+    CONTROL_PLANE_API_KEY: "unused",
+    CLUSTER_ID: "cluster",
+    METRICS_ADDR: "127.0.0.1:0",
+    HEALTH_ADDR: "127.0.0.1:0",
+    LEADER_ELECTION: "false",
+    WORKERS: "1",
     // Only reconciles call the control plane.
     PROJECT_POLL_SECONDS: "3600",
   });
   const operator = await startOperator({
-    ...{ config, clock, logger: quietLogger, version: "0.0.0", instance: "test", random: () => 0.5 },
+    config,
+    clock,
+    logger: quietLogger,
+    version: "0.0.0",
+    instance: "test",
+    random: () => 0.5,
     credentials: countingCredentials(api.url),
   });
   onTestFinished(async () => {

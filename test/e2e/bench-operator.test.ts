@@ -7,7 +7,11 @@ import { adminKubectl, sharedApiServer } from "../support/api-server.ts";
 
 const resources = 3;
 const plan: BenchPlan = {
-  ...{ resources, projects: resources, rounds: 1, edits: 1, restSeconds: 2 },
+  resources,
+  projects: resources,
+  rounds: 1,
+  edits: 1,
+  restSeconds: 2,
   settings: { PROJECT_POLL_SECONDS: "0.5" },
   restSettings: { RESYNC_SECONDS: "1" },
 };

@@ -40,9 +40,13 @@ async function describeHostile(namespace: string, url: string): Promise<void> {
   await adminKubectl().run(["-n", namespace, "create", "rolebinding", "endpoint-operator-secrets", ...secrets]);
   const apiVersion = "endpoint-operator.dev/v1alpha1";
   const endpoint = (projectId: string) => ({
-    ...{ apiVersion, kind: "ComputeEndpoint", metadata: { name: projectId, namespace } },
+    apiVersion,
+    kind: "ComputeEndpoint",
+    metadata: { name: projectId, namespace },
     spec: {
-      ...{ projectId, branchId: "br-hostile-lake-000001", type: "ReadWrite" },
+      projectId,
+      branchId: "br-hostile-lake-000001",
+      type: "ReadWrite",
       controlPlaneRef: { kind: "ControlPlane", name: "own" },
     },
   });
@@ -54,7 +58,9 @@ async function describeHostile(namespace: string, url: string): Promise<void> {
       stringData: { key: newSecret("api-key") },
     },
     {
-      ...{ apiVersion, kind: "ControlPlane", metadata: { name: "own", namespace } },
+      apiVersion,
+      kind: "ControlPlane",
+      metadata: { name: "own", namespace },
       spec: { url, apiKeySecretRef: { name: "key", key: "key" } },
     },
     ...projects.map(endpoint),

@@ -101,7 +101,9 @@ async function applyPlane({ kubectl, namespace }: E2eWorld, name: string, { url,
   const items = [
     { apiVersion: "v1", kind: "Secret", metadata: { name: "other-key", namespace }, stringData },
     {
-      ...{ apiVersion: "endpoint-operator.dev/v1alpha1", kind: "ClusterControlPlane", metadata: { name } },
+      apiVersion: "endpoint-operator.dev/v1alpha1",
+      kind: "ClusterControlPlane",
+      metadata: { name },
       spec: { url, apiKeySecretRef },
     },
   ];
@@ -141,9 +143,13 @@ describe("kubectl endpoints", () => {
     const items = (parse(adopt.out) as { items: readonly { spec: object }[] }).items.map(({ spec }) => spec);
     expect(items).toEqual([
       {
-        ...{ projectId: project.id, branchId: project.branches[1], type: "ReadWrite" },
-        ...{ compute: { minUnits: 0.25, maxUnits: 0.25 }, suspend: { mode: "ServiceDefault" } },
-        ...{ adoption: { policy: "AdoptOnly", endpointId: foreign }, deletionPolicy: "Retain" },
+        projectId: project.id,
+        branchId: project.branches[1],
+        type: "ReadWrite",
+        compute: { minUnits: 0.25, maxUnits: 0.25 },
+        suspend: { mode: "ServiceDefault" },
+        adoption: { policy: "AdoptOnly", endpointId: foreign },
+        deletionPolicy: "Retain",
       },
     ]);
 
@@ -183,7 +189,10 @@ describe("kubectl endpoints", () => {
     const fresh = sandbox.takeProject();
     const spec = { projectId: fresh.id, branchId: fresh.branches[1], type: "ReadWrite" };
     const items = ["one", "two"].map((name) => ({
-      ...{ apiVersion: "endpoint-operator.dev/v1alpha1", kind: "ComputeEndpoint", metadata: { name }, spec },
+      apiVersion: "endpoint-operator.dev/v1alpha1",
+      kind: "ComputeEndpoint",
+      metadata: { name },
+      spec,
     }));
     await writeFile(typo, JSON.stringify({ kind: "List", items }));
     const both = JSON.parse((await endpoints(world, "plan", "-f", typo, "-o", "json")).out) as readonly Plan[];

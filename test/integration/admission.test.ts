@@ -83,9 +83,14 @@ const valid: AdmissionCases["valid"] = [
   [
     "everything",
     {
-      ...{ ...base, compute: { minUnits: 0.25, maxUnits: 2 }, suspend: { mode: "After", afterSeconds: 604_800 } },
-      ...{ pooler: { enabled: true, mode: "Transaction" }, settings: { pgSettings: { work_mem: "64MB" } } },
-      ...{ adoption: { policy: "AdoptOrCreate" }, disabled: true, deletionPolicy: "Retain" },
+      ...base,
+      compute: { minUnits: 0.25, maxUnits: 2 },
+      suspend: { mode: "After", afterSeconds: 604_800 },
+      pooler: { enabled: true, mode: "Transaction" },
+      settings: { pgSettings: { work_mem: "64MB" } },
+      adoption: { policy: "AdoptOrCreate" },
+      disabled: true,
+      deletionPolicy: "Retain",
     },
   ],
 ];

@@ -206,12 +206,17 @@ test("a namespace applies 45 accesses at once → an access of another namespace
   await access.world.restartOperator({ WATCH_NAMESPACES: `${namespace},${other}` });
   const apiVersion = "endpoint-operator.dev/v1alpha1";
   const accessIn = (place: string, name: string) => ({
-    ...{ apiVersion, kind: "DatabaseAccess", metadata: { name, namespace: place } },
+    apiVersion,
+    kind: "DatabaseAccess",
+    metadata: { name, namespace: place },
     spec: { endpointRef: { name: "orders" }, database: { name }, role: { name } },
   });
   const staging = { projectId: project, branchId: branches.staging, type: "ReadWrite" };
   const endpointOfOther = {
-    ...{ apiVersion, kind: "ComputeEndpoint", metadata: { name: "orders", namespace: other }, spec: staging },
+    apiVersion,
+    kind: "ComputeEndpoint",
+    metadata: { name: "orders", namespace: other },
+    spec: staging,
   };
   const apply = (items: readonly object[]) =>
     kubectl.run(["apply", "-f", "-"], { stdin: JSON.stringify({ apiVersion: "v1", kind: "List", items }) });

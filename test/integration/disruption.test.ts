@@ -27,7 +27,10 @@ const isSize = (units: number) => (resource: StoredResource) => resource.status.
 async function uriOf(world: World): Promise<string> {
   const endpointId = (await world.untilReady("orders")).status.ownership?.endpointId ?? "";
   const query = new URLSearchParams({
-    ...{ endpoint_id: endpointId, branch_id: branches.orders, database_name: "neondb", role_name: "neondb_owner" },
+    endpoint_id: endpointId,
+    branch_id: branches.orders,
+    database_name: "neondb",
+    role_name: "neondb_owner",
   });
   const { uri } = await world.sandbox.api<{ uri: string }>("GET", `/projects/${project}/connection_uri?${query}`);
   return uri.replace("sslmode=require", "sslmode=no-verify");

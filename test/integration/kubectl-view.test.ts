@@ -40,17 +40,31 @@ test("from creation to failure and recovery → kubectl says what runs, since wh
   const world = await startWorld({ sandbox: { profile: "public", operationLatencyMs: latencyMs } });
   const goesOn = await applyUntilRunning(world, { minUnits: 0.25, maxUnits: 0.25 }, 1);
   expect(await columnsOf(world, "orders", "--output=wide")).toMatchObject({
-    ...{ TYPE: "ReadWrite", BRANCH: branches.orders, STATE: "init", SIZE: "0.25", AGE: age, FAILED: "" },
-    ...{ READY: "False", REASON: "OperationInFlight" },
-    ...{ OPERATION: "start_compute", OPERATIONSTATUS: "running", SINCE: expect.stringMatching(/^\d{4}-.*Z$/) },
+    TYPE: "ReadWrite",
+    BRANCH: branches.orders,
+    STATE: "init",
+    SIZE: "0.25",
+    AGE: age,
+    FAILED: "",
+    READY: "False",
+    REASON: "OperationInFlight",
+    OPERATION: "start_compute",
+    OPERATIONSTATUS: "running",
+    SINCE: expect.stringMatching(/^\d{4}-.*Z$/),
   });
   expect(await describe(world, "orders")).toContain("Waiting for start_compute to end.");
   await goesOn();
 
   const { status } = await world.untilReady("orders");
   expect(await columnsOf(world, "orders")).toEqual({
-    ...{ NAME: "orders", TYPE: "ReadWrite", BRANCH: branches.orders, STATE: "active", SIZE: "0.25" },
-    ...{ READY: "True", REASON: "UpToDate", AGE: age },
+    NAME: "orders",
+    TYPE: "ReadWrite",
+    BRANCH: branches.orders,
+    STATE: "active",
+    SIZE: "0.25",
+    READY: "True",
+    REASON: "UpToDate",
+    AGE: age,
   });
 
   await world.sandbox.failNext("start_compute", { error: "no room in the region" });
@@ -60,7 +74,10 @@ test("from creation to failure and recovery → kubectl says what runs, since wh
   const operationId = failed.status.failedActions?.[0]?.operationId;
   await world.until("orders", "rest", (seen) => seen.status.conditions?.[0]?.reason === "OperationFailed");
   expect(await columnsOf(world, "orders", "--output=wide")).toMatchObject({
-    ...{ STATE: "idle", READY: "True", REASON: "OperationFailed", FAILED: "start_compute" },
+    STATE: "idle",
+    READY: "True",
+    REASON: "OperationFailed",
+    FAILED: "start_compute",
   });
   await world.untilEventsWith("orders", "OperationFailed");
   const shown = await describe(world, "orders");

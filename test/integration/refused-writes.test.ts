@@ -68,7 +68,9 @@ test("a policy asks for a label on Secrets → SecretRefused with its text; spec
   const access = await startAccessWorld();
   const { kubectl, namespace } = access.world;
   await setPolicy(access.world, {
-    ...{ group: "", resource: "secrets", message: "set the label team" },
+    group: "",
+    resource: "secrets",
+    message: "set the label team",
     expression: "'team' in object.metadata.?labels.orValue({})",
     refused: { apiVersion: "v1", kind: "Secret", metadata: { name: "probe", namespace } },
   });
@@ -93,7 +95,9 @@ test("a policy refuses the finalizer → WriteRefused with its text, at once; th
     spec: { projectId: project, ...endpoint },
   };
   const { remove } = await setPolicy(world, {
-    ...{ group: "endpoint-operator.dev", resource: "computeendpoints", message: "no finalizers here" },
+    group: "endpoint-operator.dev",
+    resource: "computeendpoints",
+    message: "no finalizers here",
     expression: "!has(object.metadata.finalizers)",
     refused: manifest,
   });

@@ -214,8 +214,11 @@ async function startOperator(own: OwnApiServer, { environment }: Variant): Promi
     operatorKubeconfig: kubeconfig,
     sandbox: { profile: "public" },
     environment: {
-      ...{ LEADER_ELECTION: "true", CONTROL_PLANE_API_KEY: "", CONTROL_PLANE_API_KEY_FILE: keyFile },
-      ...{ CONTROL_PLANE_API_KEY_SECRET: "control-plane-api-key/api-key", ...environment },
+      LEADER_ELECTION: "true",
+      CONTROL_PLANE_API_KEY: "",
+      CONTROL_PLANE_API_KEY_FILE: keyFile,
+      CONTROL_PLANE_API_KEY_SECRET: "control-plane-api-key/api-key",
+      ...environment,
     },
   });
   const key = await world.sandbox.newKey("of the Secret");

@@ -67,7 +67,8 @@ const attempts: Readonly<Record<string, Attempt>> = {
   "thief-of-authority": {
     kind: "ControlPlane",
     spec: ({ url }) => ({
-      ...{ url, apiKeySecretRef: keyOfOthers },
+      url,
+      apiKeySecretRef: keyOfOthers,
       connection: { caSecretRef: { name: "their-key", key: "api-key", namespace: "*" } },
     }),
     reason: "SecretNotFound",
@@ -111,7 +112,9 @@ const attempts: Readonly<Record<string, Attempt>> = {
   "their-password": {
     kind: "DatabaseAccess",
     spec: () => ({
-      ...{ endpointRef: { name: "allowed" }, database: { name: "others" }, role: { name: "others_app" } },
+      endpointRef: { name: "allowed" },
+      database: { name: "others" },
+      role: { name: "others_app" },
       password: { secretRef: { name: "app", key: "password", namespace: "*" } },
     }),
     reason: "PasswordMissing",
@@ -187,7 +190,9 @@ test("a namespace tries to reach another's project, endpoint and password → ea
 
   const own = { endpointId, clusterPlane, url: world.sandbox.url };
   const items = Object.entries(attempts).map(([name, { kind, spec, annotations }]) => ({
-    ...{ apiVersion, kind, metadata: { name, namespace: other, annotations } },
+    apiVersion,
+    kind,
+    metadata: { name, namespace: other, annotations },
     spec: JSON.parse(JSON.stringify(spec(own)).replaceAll('"*"', JSON.stringify(namespace))) as object,
   }));
   const stdin = JSON.stringify({ apiVersion: "v1", kind: "List", items });

@@ -60,8 +60,11 @@ export class E2eWorld {
     const account = await serviceAccountAccess(shippedAccount.namespace, shippedAccount.name);
     const resources = await KubectlWatch.start(namespace);
     const defaults = {
-      ...{ CONTROL_PLANE_URL: service.url, CONTROL_PLANE_API_KEY: service.apiKey },
-      ...{ KUBECONFIG: account.kubeconfigFile, WATCH_NAMESPACES: namespace, ...settings },
+      CONTROL_PLANE_URL: service.url,
+      CONTROL_PLANE_API_KEY: service.apiKey,
+      KUBECONFIG: account.kubeconfigFile,
+      WATCH_NAMESPACES: namespace,
+      ...settings,
     };
     const world = new E2eWorld({ namespace, resources, account }, defaults);
     onTestFinished(() => world.#end());

@@ -40,9 +40,18 @@ export function fullMetrics(): Metrics {
 export function endedOperation(change: Partial<AttributedOperation>): AttributedOperation {
   const time = "2026-11-21T11:59:30Z";
   return {
-    ...{ id: "0c7c1d6e-6f0e-4b0c-9f62-5a1d0e9c2b11", projectId: "green-fox-123456", action: "start_compute" },
-    ...{ branchId: undefined, endpointId: undefined, error: undefined, createdTime: time, updatedTime: time },
-    ...{ status: "finished", failuresCount: 0, totalDurationMs: 812, cause: "SpecChange" },
+    id: "0c7c1d6e-6f0e-4b0c-9f62-5a1d0e9c2b11",
+    projectId: "green-fox-123456",
+    action: "start_compute",
+    branchId: undefined,
+    endpointId: undefined,
+    error: undefined,
+    createdTime: time,
+    updatedTime: time,
+    status: "finished",
+    failuresCount: 0,
+    totalDurationMs: 812,
+    cause: "SpecChange",
     ...change,
   };
 }
@@ -62,7 +71,10 @@ function readyAccess(): DatabaseAccess {
 function leavingBranch(): DatabaseBranch {
   return parseDatabaseBranch({
     metadata: {
-      ...{ namespace: "shop", name: "pr-1", uid: "uid-branch", resourceVersion: "1" },
+      namespace: "shop",
+      name: "pr-1",
+      uid: "uid-branch",
+      resourceVersion: "1",
       deletionTimestamp: "2026-11-21T11:59:00Z",
     },
     spec: { projectId: "green-fox-123456", leaseDurationSeconds: 3_600 },
@@ -73,20 +85,32 @@ function leavingBranch(): DatabaseBranch {
 function busyResource(): ComputeEndpoint {
   const times = { createdTime: "2026-11-21T11:59:30Z", updatedTime: "2026-11-21T11:59:30Z" };
   const condition = (type: string, status: string) => ({
-    ...{ type, status, observedGeneration: 1, lastTransitionTime: "", reason: "OperationFailed", message: "" },
+    type,
+    status,
+    observedGeneration: 1,
+    lastTransitionTime: "",
+    reason: "OperationFailed",
+    message: "",
   });
   return parseComputeEndpoint({
     metadata: { namespace: "shop", name: "orders", uid: "uid-orders", resourceVersion: "1" },
     spec: {
-      ...{ projectId: "green-fox-123456", branchId: "br-quiet-sun-123456", type: "ReadWrite" },
+      projectId: "green-fox-123456",
+      branchId: "br-quiet-sun-123456",
+      type: "ReadWrite",
       suspend: { mode: "ServiceDefault" },
     },
     status: {
       state: "active",
       pendingChange: { fields: [], hash: "3f9a", sinceTime: "2026-11-21T11:59:00Z" },
       usage: {
-        ...{ sinceTime: "2026-11-21T10:00:00Z", asOfTime: "2026-11-21T11:00:00Z", isActive: true },
-        ...{ activeSeconds: 60, minUnitSeconds: 15, maxUnitSeconds: 120, starts: 1 },
+        sinceTime: "2026-11-21T10:00:00Z",
+        asOfTime: "2026-11-21T11:00:00Z",
+        isActive: true,
+        activeSeconds: 60,
+        minUnitSeconds: 15,
+        maxUnitSeconds: 120,
+        starts: 1,
       },
       conditions: [
         condition("Ready", "False"),

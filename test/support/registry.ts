@@ -47,7 +47,11 @@ export async function startRegistry(binary: string): Promise<TestRegistry> {
   await writeFile(config, JSON.stringify(settings));
   const logFile = path.join(directory, "log");
   const component = await startComponent({
-    ...{ name: "registry", command: binary, args: ["serve", config], logFile, graceMs: 2_000 },
+    name: "registry",
+    command: binary,
+    args: ["serve", config],
+    logFile,
+    graceMs: 2_000,
   });
   const addressIn = async () => /listening on (127\.0\.0\.1:\d+)/.exec(await component.readLog())?.[1];
   await waitForComponent(component, performance.now() + startTimeoutMs, async () => (await addressIn()) !== undefined);

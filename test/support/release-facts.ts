@@ -39,14 +39,17 @@ export async function statementBlob(image: string): Promise<string | undefined> 
 /** Returns the packages that esbuild reports in the bundle of a repository and in the page, as package URLs. */
 export async function bundledPurls(root: string): Promise<readonly string[]> {
   const { metafile } = await build({
-    ...{
-      absWorkingDir: root,
-      entryPoints: ["src/main.ts", libraryFile],
-      outdir: "unused",
-      bundle: true,
-      splitting: true,
-    },
-    ...{ format: "esm", platform: "node", target: "node24", metafile: true, write: false, logLevel: "silent" },
+    absWorkingDir: root,
+    entryPoints: ["src/main.ts", libraryFile],
+    outdir: "unused",
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: "node24",
+    metafile: true,
+    write: false,
+    logLevel: "silent",
     plugins: [clientLibraryPlugin],
   });
   const inputs = Object.values(metafile.outputs).flatMap((output) => Object.keys(output.inputs));

@@ -28,11 +28,21 @@ export const everyPlaneReason: readonly PlaneReason[] = planeReasons;
 
 /** What a control plane waits for, by reason. */
 export const planeWaits: Readonly<Record<PlaneReason, "Nothing" | "Operator" | "Person">> = {
-  ...{ KeyAccepted: "Nothing", KeyNotUsedYet: "Nothing" },
-  ...{ InUse: "Operator", SecretUnreadable: "Operator" },
-  ...{ ServiceUnavailable: "Operator", Throttled: "Operator", UnreadableAnswer: "Operator" },
-  ...{ CertificateAuthorityMissing: "Person", InvalidSpec: "Person", Unauthorized: "Person", WriteRefused: "Person" },
-  ...{ SecretForbidden: "Person", SecretInvalid: "Person", SecretKeyNotFound: "Person", SecretNotFound: "Person" },
+  KeyAccepted: "Nothing",
+  KeyNotUsedYet: "Nothing",
+  InUse: "Operator",
+  SecretUnreadable: "Operator",
+  ServiceUnavailable: "Operator",
+  Throttled: "Operator",
+  UnreadableAnswer: "Operator",
+  CertificateAuthorityMissing: "Person",
+  InvalidSpec: "Person",
+  Unauthorized: "Person",
+  WriteRefused: "Person",
+  SecretForbidden: "Person",
+  SecretInvalid: "Person",
+  SecretKeyNotFound: "Person",
+  SecretNotFound: "Person",
 };
 
 const time = "2026-11-20T10:00:00Z";

@@ -53,7 +53,10 @@ export class WorldOperator {
     const credentials = loadCredentialSource(kubeConfig);
     const own = { credentials, clock: systemClock, logger: outputs.logger, version, random: Math.random };
     this.#running = await startOperator({
-      ...{ config, ...this.#tracing(config), ...own, instance: this.#instance() },
+      config,
+      ...this.#tracing(config),
+      ...own,
+      instance: this.#instance(),
     });
   }
 

@@ -251,12 +251,20 @@ test("the control plane of the settings → only src/planes and the form of the 
   expect(others.sort()).toEqual(["resource/control-plane-resource.ts"]);
 });
 
+test.each(["src", "tools", "test"])(
+  "%s → no object spreads a literal, which only puts members in one line",
+  async (folder) => {
+    const files = [...(await readSources(folder))].filter(([, source]) => source.includes(`...${"{"}`));
+    expect(files.map(([path]) => path)).toEqual([]);
+  },
+);
+
 /** Lines of TypeScript. A total may fall, and its limit with it. Issues 12 and 13 add 900 each to the operator. */
 test.each([
-  ["src", 19_671, (path: string) => !path.startsWith("sandbox/")],
-  ["src", 14_200, (path: string) => path.startsWith("sandbox/")],
-  ["tools", 10_256, () => true],
-  ["test", 41_463, () => true],
+  ["src", 19_775, (path: string) => !path.startsWith("sandbox/")],
+  ["src", 13_429, (path: string) => path.startsWith("sandbox/")],
+  ["tools", 10_326, () => true],
+  ["test", 41_857, () => true],
 ])("%s → at most %d lines", async (folder, limit, isCounted) => {
   const files = [...(await readSources(folder))].filter(([path]) => isCounted(path));
   const lines = files.reduce((sum, [, source]) => sum + source.split("\n").length - 1, 0);

@@ -14,8 +14,13 @@ const totalMs = 1_200_000;
 /** Returns the official downloads of a binary for a platform, in the order in which they are tried. */
 export function downloadsFor({ version, downloads }: Asset, { os, arch }: Platform): readonly Download[] {
   const values: Readonly<Record<string, string>> = {
-    ...{ v: version, n: version.slice(1), os, arch, zip: os === "darwin" ? "zip" : "tar.gz" },
-    ...{ System: os === "darwin" ? "Darwin" : "Linux", machine: arch === "amd64" ? "x86_64" : arch },
+    v: version,
+    n: version.slice(1),
+    os,
+    arch,
+    zip: os === "darwin" ? "zip" : "tar.gz",
+    System: os === "darwin" ? "Darwin" : "Linux",
+    machine: arch === "amd64" ? "x86_64" : arch,
   };
   const filled = (text: string) => text.replaceAll(/\{(\w+)\}/g, (_, name: string) => values[name] ?? "");
   return downloads

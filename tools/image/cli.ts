@@ -34,7 +34,13 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<numbe
   const root = fileURLToPath(new URL("../../", import.meta.url));
   const { out, target, name, push: pushTo, arm64 } = values;
   const images = await buildImage({
-    ...{ root, outDir: path.resolve(out), target, name, pushTo, arm64, signal },
+    root,
+    outDir: path.resolve(out),
+    target,
+    name,
+    pushTo,
+    arm64,
+    signal,
     epochSeconds: await sourceDateSeconds(root),
     cache: values.cache === undefined ? undefined : path.resolve(values.cache),
     progress: (line) => console.log(line),

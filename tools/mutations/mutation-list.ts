@@ -44,27 +44,37 @@ export const mutations: readonly Mutation[] = [
   // Ownership.
   {
     rule: "the ownership record must match the control plane",
-    ...{ file: "resource/identity.ts", function: "isOfPlane", returns: "true" },
+    file: "resource/identity.ts",
+    function: "isOfPlane",
+    returns: "true",
     caughtBy: { planeSeeds: 60 },
   },
   {
     rule: "adoption needs consent",
-    ...{ file: "kinds/endpoint/claims.ts", function: "hasConsent", returns: 'adoption?.policy !== "Never"' },
+    file: "kinds/endpoint/claims.ts",
+    function: "hasConsent",
+    returns: 'adoption?.policy !== "Never"',
     caughtBy: { workload: "an endpoint is there, then consent is given" },
   },
   {
     rule: "no policy adopts an endpoint with the token of another cluster",
-    ...{ file: "kinds/endpoint/plan-adoption.ts", function: "isOwnedElsewhere", returns: "false" },
+    file: "kinds/endpoint/plan-adoption.ts",
+    function: "isOwnedElsewhere",
+    returns: "false",
     caughtBy: { namedCase: "token of another cluster" },
   },
   {
     rule: "the oldest claim wins",
-    ...{ file: "kinds/endpoint/claims.ts", function: "isElder", returns: "a.creationTimestamp > b.creationTimestamp" },
+    file: "kinds/endpoint/claims.ts",
+    function: "isElder",
+    returns: "a.creationTimestamp > b.creationTimestamp",
     caughtBy: { namedCase: "elder" },
   },
   {
     rule: "an adopted endpoint that is gone is not created again",
-    ...{ file: "kinds/endpoint/plan-owned.ts", find: 'origin !== "Adopted"', replace: 'origin !== "Presumed"' },
+    file: "kinds/endpoint/plan-owned.ts",
+    find: 'origin !== "Adopted"',
+    replace: 'origin !== "Presumed"',
     caughtBy: { namedCase: "adopted and gone" },
   },
 
@@ -78,7 +88,9 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: "a paused resource does not POST",
-    ...{ file: "engine/decision.ts", find: "isPaused(resource)", replace: "isPaused(resource) && isDeleted" },
+    file: "engine/decision.ts",
+    find: "isPaused(resource)",
+    replace: "isPaused(resource) && isDeleted",
     caughtBy: { namedCase: "pause before POST" },
   },
   {
@@ -90,7 +102,9 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: "no other POST before the first has settled",
-    ...{ file: "kinds/endpoint/plan-unowned.ts", function: "settleLeftMs", returns: "0" },
+    file: "kinds/endpoint/plan-unowned.ts",
+    function: "settleLeftMs",
+    returns: "0",
     caughtBy: { namedCase: "late POST and deletion" },
   },
   {
@@ -118,7 +132,9 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: "only Retain leaves the endpoint",
-    ...{ file: "kinds/endpoint/decide.ts", find: ' === "Retain" ?', replace: ' !== "" ?' },
+    file: "kinds/endpoint/decide.ts",
+    find: ' === "Retain" ?',
+    replace: ' !== "" ?',
     caughtBy: { workload: "delete by policy" },
   },
 
@@ -162,7 +178,9 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: "a lost watch event costs at most ten minutes",
-    ...{ file: "kubernetes/watch/reflector.ts", find: "relistMs: 600_000,", replace: "relistMs: 60_000_000," },
+    file: "kubernetes/watch/reflector.ts",
+    find: "relistMs: 600_000,",
+    replace: "relistMs: 60_000_000,",
     caughtBy: { namedCase: "lost event" },
   },
   {
@@ -176,7 +194,9 @@ export const mutations: readonly Mutation[] = [
   // DatabaseAccesses and ControlPlanes.
   {
     rule: "what a DatabaseAccess made goes with it",
-    ...{ file: "kinds/access/deletion.ts", find: 'return policy === "Delete" && ', replace: "return !isRole && " },
+    file: "kinds/access/deletion.ts",
+    find: 'return policy === "Delete" && ',
+    replace: "return !isRole && ",
     caughtBy: { accessSeeds: 100 },
   },
   {
@@ -188,7 +208,9 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: "a control plane stays while resources use it",
-    ...{ file: "planes/planes.ts", find: "isDeleting && users === 0", replace: "isDeleting && users >= 0" },
+    file: "planes/planes.ts",
+    find: "isDeleting && users === 0",
+    replace: "isDeleting && users >= 0",
     caughtBy: { namedCase: "plane goes last" },
   },
   {
@@ -202,7 +224,9 @@ export const mutations: readonly Mutation[] = [
   // spec.disruption and status.usage.
   {
     rule: "a change that drops connections waits",
-    ...{ file: "resource/disruption.ts", function: "isHoldingBack", returns: "false" },
+    file: "resource/disruption.ts",
+    function: "isHoldingBack",
+    returns: "false",
     caughtBy: { disruptionSeeds: 10 },
   },
   {
@@ -214,7 +238,9 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: "an open window ends the wait",
-    ...{ file: "resource/disruption.ts", find: "begunMs(window, nowMs) !== undefined", replace: "nowMs < 0" },
+    file: "resource/disruption.ts",
+    find: "begunMs(window, nowMs) !== undefined",
+    replace: "nowMs < 0",
     caughtBy: { disruptionSeeds: 40 },
   },
   {

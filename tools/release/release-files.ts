@@ -10,7 +10,8 @@ export function releaseFiles(outDir: string, version: string) {
   const at = (name: string) => path.join(outDir, name);
   const image = `${imageName}-${version}`;
   return {
-    ...{ outDir, version },
+    outDir,
+    version,
     archive: at(`${image}.oci.tar`),
     sbom: at(`${image}.cdx.json`),
     arm64: [at(`${image}-arm64.oci.tar`), at(`${image}-arm64.cdx.json`)],

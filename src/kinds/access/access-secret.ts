@@ -105,7 +105,8 @@ export function bindingOf(connection: Connection, password: string): SecretData 
     ...Object.fromEntries(templates.map(([key, template]) => [key, expand(template, values)])),
     ...values,
     // kube-service-bindings reads `root.crt`; spring-cloud-bindings joins `sslrootcert` to the directory.
-    ...{ "ca.crt": certificateAuthority, "root.crt": certificateAuthority },
+    "ca.crt": certificateAuthority,
+    "root.crt": certificateAuthority,
     sslrootcert: certificateAuthority && "ca.crt",
   };
   return Object.fromEntries(Object.entries(all).flatMap(([key, text]) => (text === undefined ? [] : [[key, text]])));

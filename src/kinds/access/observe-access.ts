@@ -165,7 +165,11 @@ export function observationOf(
   const ofEndpoint = operations.filter((each) => each.endpointId === endpointId);
   return {
     ...own,
-    ...{ resource, spec, nowMs, policy, account: context.secrets.account },
+    resource,
+    spec,
+    nowMs,
+    policy,
+    account: context.secrets.account,
     settings: context.settingsOf(context.planeId),
     objects: observedObjects({ ...own, spec, objects: recorded }, memory.posts),
     // Without valid records, the note may be that of another resource.

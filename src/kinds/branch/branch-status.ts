@@ -33,7 +33,8 @@ export function branchStatus(context: ProjectFacts, step: BranchStep): DatabaseB
   const records = recordsAfter(context, step);
   const seen = records.ownership === undefined ? {} : branchAfter(step);
   const next = withoutEmpty({
-    ...{ ...status, ...records },
+    ...status,
+    ...records,
     ...(seen && shownFields(seen)),
     operations: operationsAfter(step, records.ownership?.branchId),
     ...handledAfter(step, summary),

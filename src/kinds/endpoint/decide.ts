@@ -213,7 +213,9 @@ export function subjectOf(step: EndpointStep): LogSubject {
   const isSame = resource.status.host === endpoint?.host;
   const sizes = [resource.status.compute, readEndpoint(step), endpoint].filter((each) => each !== undefined);
   return {
-    ...{ readMs, sizes, endpoint },
+    readMs,
+    sizes,
+    endpoint,
     ownership: recordsAfter(step).ownership ?? observed,
     previousOwnership: resource.status.ownership ?? (isSame ? observed : undefined),
     answeredIds: answeredOperations(step).map(({ id }) => id),

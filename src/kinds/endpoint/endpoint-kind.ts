@@ -105,7 +105,8 @@ export class EndpointsInProject implements KindInProject<EndpointTypes> {
 
   decide(facts: EndpointFacts, reads: Reads<EndpointTypes>): Plan {
     const plan = decideEndpoint(facts, reads, {
-      ...{ place: this.#placeOf(facts.resource), claims: () => this.#projectClaims() },
+      place: this.#placeOf(facts.resource),
+      claims: () => this.#projectClaims(),
     });
     if (plan.kind !== "RecordOwnership") {
       return plan;

@@ -107,7 +107,9 @@ function planPower({ resource, nowMs, ruling }: Ruled, spec: PlacedSpec, endpoin
   const unverifiable = diffEndpoint(spec, endpoint).unverifiable.map(({ field }) => field);
   const dueMs = Math.min(nextScheduleMs(spec, nowMs), Date.parse(ruling.change?.nextTime ?? "") || Infinity);
   return {
-    ...{ kind: "Settled", unverifiable, ...(Object.keys(echo).length === 0 ? {} : { echo }) },
+    kind: "Settled",
+    unverifiable,
+    ...(Object.keys(echo).length === 0 ? {} : { echo }),
     ...(dueMs < Infinity && { dueInMs: dueMs - nowMs }),
   };
 }

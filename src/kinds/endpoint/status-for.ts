@@ -37,7 +37,9 @@ export function statusFor(step: EndpointStep, log: OperationLogStep): ComputeEnd
     ...fields,
     ...comparison.fields,
     ...records,
-    ...{ operations, failedActions, usage: isSizeKept ? resource.status.usage : usage },
+    operations,
+    failedActions,
+    usage: isSizeKept ? resource.status.usage : usage,
     bookkeeping: withoutEmpty({ ...bookkeeping, acknowledged: acknowledged && JSON.stringify(acknowledged) }),
     ...handledAfter(step, summary),
     ...(own && rulesOf(own).echo(own, step.outcome)),
@@ -70,7 +72,9 @@ function endpointFields(step: EndpointStep, isKept: boolean): Partial<ComputeEnd
     pendingState: endpoint.pendingState,
     // Ready does not say UpToDate beside another size.
     compute: (isKept && step.facts.resource.status.compute) || {
-      ...{ minUnits, maxUnits, size: sizeText(endpoint) },
+      minUnits,
+      maxUnits,
+      size: sizeText(endpoint),
       ...maxConnectionsOf(minUnits),
     },
     lastActiveTime: endpoint.lastActiveTime,
@@ -91,7 +95,8 @@ function keepQuietFields(
   const { operationWatermark } = previous.bookkeeping ?? {};
   const quiet = withoutEmpty({
     ...next,
-    ...{ lastActiveTime: previous.lastActiveTime, usage: previous.usage },
+    lastActiveTime: previous.lastActiveTime,
+    usage: previous.usage,
     ...(mustStore ? {} : { bookkeeping: withoutEmpty({ ...next.bookkeeping, operationWatermark }) }),
     ...(isOperationRunning ? { state: previous.state, pendingState: previous.pendingState } : {}),
   });

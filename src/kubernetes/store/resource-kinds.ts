@@ -9,7 +9,9 @@ import * as names from "../../resource/names.ts";
 const { computeEndpointNames, databaseAccessNames, databaseBranchNames } = names;
 
 export const computeEndpointKind = {
-  ...{ ...computeEndpointNames, parse: parseComputeEndpoint, indexesOf: indexesOfEndpoint },
+  ...computeEndpointNames,
+  parse: parseComputeEndpoint,
+  indexesOf: indexesOfEndpoint,
 };
 export const databaseAccessKind = { ...databaseAccessNames, parse: parseDatabaseAccess };
 export const databaseBranchKind = { ...databaseBranchNames, parse: parseDatabaseBranch, indexesOf: indexesOfBranch };

@@ -76,7 +76,11 @@ export async function assemble(
   const addresses = new EndpointAddresses(options.port);
   const onLoss = (endpointId: string): void => engine.loseCompute(endpointId);
   const fleet = new ComputeFleet({
-    ...{ ...parts, records, isTemporary, maxComputes: options.maxComputes, onLoss },
+    ...parts,
+    records,
+    isTemporary,
+    maxComputes: options.maxComputes,
+    onLoss,
     extensionPath: await offerExtension(parts.directories, parts.binaries),
     maxConnectionsOf: (minUnits) => maxConnectionsOf(minUnits, engine.profile.name),
   });

@@ -57,7 +57,10 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     this.#parts = parts;
     this.#data = new BranchData(parts);
     this.#copies = new BranchCopies({
-      ...{ records: parts.records, directories: parts.directories, data: this.#data, queue: this.#queue },
+      records: parts.records,
+      directories: parts.directories,
+      data: this.#data,
+      queue: this.#queue,
       primaryOf: (branchId) => this.#primaryOf(branchId)?.server,
       wallTimeOf: parts.wallTimeOf,
       stopAllOf: async (branchId) => {
@@ -101,7 +104,10 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
       if (!directories.has(holder)) return "";
       data.requireVersion(directories.dataOf(holder));
       const place = {
-        ...{ binaries, user, isTemporary, dataDirectory: directories.dataOf(holder) },
+        binaries,
+        user,
+        isTemporary,
+        dataDirectory: directories.dataOf(holder),
         socketDirectory: this.#socketDirectoryOf(branchId),
         maxConnections: data.lastMaxConnections(branchId),
         archiveDirectory: await data.history.prepare(branchId),
@@ -297,7 +303,10 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
   ): Promise<void> {
     const isStandby = type === "read_only";
     const needs = {
-      ...{ ...place, pgSettings, isTemporary: this.#parts.isTemporary, extensionPath: this.#parts.extensionPath },
+      ...place,
+      pgSettings,
+      isTemporary: this.#parts.isTemporary,
+      extensionPath: this.#parts.extensionPath,
       primarySocketDirectory: isStandby ? this.#primaryOf(branchId)?.server.place.socketDirectory : undefined,
       archiveDirectory: isStandby ? undefined : this.#data.history.archiveOf(branchId),
     };

@@ -70,7 +70,10 @@ describe("connecting to a compute", () => {
 
   test("the compute is suspended while a client logs in → it starts again, and the client is connected", async () => {
     const client = new pg.Client({
-      ...{ host: "127.0.0.1", port, user: "neondb_owner", database: "neondb" },
+      host: "127.0.0.1",
+      port,
+      user: "neondb_owner",
+      database: "neondb",
       ssl: { servername: hostName, rejectUnauthorized: false },
       password: async () => {
         await scene.power(primary, "suspend");

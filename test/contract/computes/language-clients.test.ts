@@ -106,7 +106,8 @@ const clients: readonly Client[] = [
     title: "Prisma",
     files: {
       "package.json": '{ "type": "module" }',
-      ...{ "schema.prisma": exampleOf("Prisma"), "prisma.config.ts": exampleOf("Prisma", 1) },
+      "schema.prisma": exampleOf("Prisma"),
+      "prisma.config.ts": exampleOf("Prisma", 1),
       "main.ts": exampleOf("Prisma", 2),
     },
     commands: [
@@ -159,12 +160,16 @@ describe("docs/guides/clients.md", () => {
     const authority = path.join(folder, "ca.crt");
     await writeFile(authority, await (await fetch(`${scene.controlUrl}/ca.crt`)).text());
     environment = {
-      ...{ PATH: process.env.PATH, HOME: process.env.HOME, GOPROXY: process.env.GOPROXY },
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      GOPROXY: process.env.GOPROXY,
       // As `envFrom` with the prefix, and the two keys by name.
       ...Object.fromEntries(Object.entries(secret).map(([key, value]) => [`DB_${key}`, value])),
-      ...{ DATABASE_URL: secret.DATABASE_URL, JDBC_URL: secret.JDBC_URL },
+      DATABASE_URL: secret.DATABASE_URL,
+      JDBC_URL: secret.JDBC_URL,
       // node-postgres verifies the server with `require` too.
-      ...{ NODE_EXTRA_CA_CERTS: authority, DJANGO_SETTINGS_MODULE: "settings" },
+      NODE_EXTRA_CA_CERTS: authority,
+      DJANGO_SETTINGS_MODULE: "settings",
       // Prisma downloads its engine for migrations from a host of its own, unless it has a path. `generate` never runs it.
       PRISMA_SCHEMA_ENGINE_BINARY: process.execPath,
     };

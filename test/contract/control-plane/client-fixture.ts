@@ -12,7 +12,8 @@ export function recordingObserver() {
   const observer: ControlPlaneObserver = {
     requestEnded: ({ route, method, code }) => reported.push(`${method} ${route} ${code}`),
     throttled: (reason) => reported.push(`throttled ${reason}`),
-    ...{ callBegan() {}, budgetWaited() {} },
+    callBegan() {},
+    budgetWaited() {},
     locked: (reason) => reported.push(`locked ${reason}`),
   };
   return { reported, observer };

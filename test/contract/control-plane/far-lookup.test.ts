@@ -49,8 +49,13 @@ test.each([
   await using service = await startRawService();
   const { port } = new URL(service.url);
   const transport = new HttpTransport({
-    ...{ origin: `http://localhost:${port}`, clock: systemClock, mayBeNearby },
-    ...{ connectTimeoutMs: 2_000, maxResponseValues: 1_000, maxResponseBytes: 1_000, connections: 1 },
+    origin: `http://localhost:${port}`,
+    clock: systemClock,
+    mayBeNearby,
+    connectTimeoutMs: 2_000,
+    maxResponseValues: 1_000,
+    maxResponseBytes: 1_000,
+    connections: 1,
   });
   onTestFinished(() => transport.close());
   const request = { method: "GET", path: "/v2", headers: {} } as const;

@@ -39,9 +39,13 @@ async function startWatch(answer: Answer, namespaces: readonly string[] = []) {
   const [reported, errors]: [string[], string[]] = [[], []];
   const warn = ({ err }: LogFields) => void errors.push(err instanceof Error ? err.message : "");
   const watch = new KindWatch(computeEndpointKind, {
-    ...{ connection, namespaces, fence: { mayStartEffect: () => true } },
+    connection,
+    namespaces,
+    fence: { mayStartEffect: () => true },
     onChange: ({ namespace }) => void reported.push(namespace),
-    ...{ clock, logger: { ...quietLogger, warn }, random: () => 0 },
+    clock,
+    logger: { ...quietLogger, warn },
+    random: () => 0,
   });
   onTestFinished(async () => {
     await watch.stop();

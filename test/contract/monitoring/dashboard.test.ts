@@ -45,7 +45,9 @@ test("every panel's query, and every list above the panels, over the operator's 
   const exported = parsePage(await fullMetrics().render());
   const input_series = [...exported, ...exported.flatMap(troubles)].map(inputOf);
   const promql_expr_test = queries.map((expr) => ({
-    ...{ expr: `count(${expr}) > bool 0`, eval_time: "1h", exp_samples: [{ labels: "{}", value: 1 }] },
+    expr: `count(${expr}) > bool 0`,
+    eval_time: "1h",
+    exp_samples: [{ labels: "{}", value: 1 }],
   }));
   const tests = [{ interval: "30s", input_series, promql_expr_test }];
   const file = path.join(directory, "queries.json");

@@ -31,16 +31,34 @@ describe("create", () => {
     const ids = { project_id: "green-fox-123456", branch_id: branches.orders };
     const host = "us-east-2.aws.sandbox.localhost";
     expect(body.endpoint).toEqual({
-      ...{ id, ...ids, host: `${id}.${host}`, proxy_host: host, region_id: "aws-us-east-2", type: "read_write" },
-      ...{ autoscaling_limit_min_cu: 0.25, autoscaling_limit_max_cu: 0.25, settings: { pg_settings: {} } },
-      ...{ current_state: "init", pending_state: "active", disabled: false, passwordless_access: true },
-      ...{ pooler_enabled: false, pooler_mode: "transaction", ...stamps },
+      id,
+      ...ids,
+      host: `${id}.${host}`,
+      proxy_host: host,
+      region_id: "aws-us-east-2",
+      type: "read_write",
+      autoscaling_limit_min_cu: 0.25,
+      autoscaling_limit_max_cu: 0.25,
+      settings: { pg_settings: {} },
+      current_state: "init",
+      pending_state: "active",
+      disabled: false,
+      passwordless_access: true,
+      pooler_enabled: false,
+      pooler_mode: "transaction",
+      ...stamps,
     });
     const operationId = expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     expect(body.operations).toEqual([
       {
-        ...{ id: operationId, ...ids, endpoint_id: id, action: "start_compute", status: "running", failures_count: 0 },
-        ...{ created_at: body.endpoint.created_at, updated_at: body.endpoint.created_at },
+        id: operationId,
+        ...ids,
+        endpoint_id: id,
+        action: "start_compute",
+        status: "running",
+        failures_count: 0,
+        created_at: body.endpoint.created_at,
+        updated_at: body.endpoint.created_at,
       },
     ]);
     const listed = (await client.api("GET", `${paid}/endpoints`)).body.endpoints[0];
@@ -130,30 +148,40 @@ const courses: readonly Course[] = [
   },
   { from: "idle", request: "suspend", answer: idle, operations: [] },
   {
-    ...{ from: "active", request: "restart", answer: toActive },
+    from: "active",
+    request: "restart",
+    answer: toActive,
     operations: ["suspend_compute running", "start_compute scheduling"],
     after: [{ ...idle, ...toActive }, active],
   },
   {
-    ...{ from: "idle", request: moved, answer: { ...moved, ...idle, ...toIdle } },
+    from: "idle",
+    request: moved,
+    answer: { ...moved, ...idle, ...toIdle },
     operations: ["apply_config running", "suspend_compute scheduling"],
     after: [idle, { ...idle, ...moved }],
   },
   {
     // The suspend ends first.
-    ...{ from: "active", request: moved, answer: { ...moved, ...active, ...toIdle } },
+    from: "active",
+    request: moved,
+    answer: { ...moved, ...active, ...toIdle },
     operations: ["apply_config running", "suspend_compute running"],
     after: [idle, { ...idle, ...moved }],
   },
   {
-    ...{ from: "active", request: size, answer: { ...size, ...toActive } },
+    from: "active",
+    request: size,
+    answer: { ...size, ...toActive },
     operations: ["apply_config running", "suspend_compute scheduling", "start_compute scheduling"],
     after: [active, { ...idle, ...toActive }, { ...active, ...size }],
   },
   { from: "idle", request: size, answer: size, operations: ["apply_config running"], after: [{ ...idle, ...size }] },
   { ...applied, request: { suspend_timeout_seconds: 60 } },
   {
-    ...{ from: "active", request: { disabled: true }, answer: { disabled: true } },
+    from: "active",
+    request: { disabled: true },
+    answer: { disabled: true },
     operations: ["apply_config running", "suspend_compute scheduling"],
     after: [active, { ...idle, disabled: true }],
   },

@@ -52,7 +52,9 @@ describe("the page's state", () => {
     const { requests, total } = (await stateOf(client, "page=requests&search=POST")).state;
     expect(requests).toEqual([
       expect.objectContaining({
-        ...{ status: 404, keyName: "default", error: "branch not found" },
+        status: 404,
+        keyName: "default",
+        error: "branch not found",
         body: '{"endpoint":{"branch_id":"gone","type":"read_write"}}',
         milliseconds: expect.any(Number),
       }),

@@ -55,9 +55,14 @@ async function scene(isProjectDeleted = false) {
   if (isProjectDeleted) await client.api("DELETE", paid);
   await client.advance(2 * latencyMs);
   const ids: Readonly<Record<string, string>> = {
-    ...{ project_id: paid.slice("/projects/".length), branch_id: branches.orders, endpoint_id: made.endpoint.id },
-    ...{ operation_id: made.operations[0].id, snapshot_id: taken.id, key_id: String(key.id) },
-    ...{ role_name: "spare", database_name: "neondb" },
+    project_id: paid.slice("/projects/".length),
+    branch_id: branches.orders,
+    endpoint_id: made.endpoint.id,
+    operation_id: made.operations[0].id,
+    snapshot_id: taken.id,
+    key_id: String(key.id),
+    role_name: "spare",
+    database_name: "neondb",
   };
   const { body: snapshot } = await client.control("GET", "/snapshot");
   const rewind = async () => expect((await client.control("PUT", "/snapshot", snapshot)).status).toBe(200);
@@ -113,7 +118,8 @@ test("each operation that is not played → 501 that names the docs", async () =
   for (const operation of operations.filter((each) => routeOf(each) === undefined)) {
     const { status, body } = await client.api(operation.method, pathOf(operation, {}));
     expect({ operation, status, message: body.message }).toEqual({
-      ...{ operation, status: 501 },
+      operation,
+      status: 501,
       message: expect.stringContaining("docs/sandbox.md#not-played"),
     });
   }
@@ -138,19 +144,38 @@ test("each operation that is played, with a valid request → the status and the
 
 /** Values for fields whose schema does not say what is valid. */
 const values: Readonly<Record<string, unknown>> = {
-  ...{ region_id: "aws-us-east-2", parent_id: branches.staging, branch_id: branches.preview, org_id: "org-mine-1" },
-  ...{ source_branch_id: branches.staging, pg_version: 16, type: "read_write", provisioner: "k8s-pod" },
-  ...{ autoscaling_limit_min_cu: 0.5, autoscaling_limit_max_cu: 2, suspend_timeout_seconds: 120 },
-  ...{ init_source: "parent-data", expires_at: "2100-01-01T00:00:00.000Z", owner_name: "neondb_owner" },
-  ...{ pg_settings: { work_mem: "8MB" }, annotation_value: { ref: "main" }, annotations: { ref: "main" } },
-  ...{ store_passwords: false, pooler_mode: "transaction", history_retention_seconds: 7200 },
+  region_id: "aws-us-east-2",
+  parent_id: branches.staging,
+  branch_id: branches.preview,
+  org_id: "org-mine-1",
+  source_branch_id: branches.staging,
+  pg_version: 16,
+  type: "read_write",
+  provisioner: "k8s-pod",
+  autoscaling_limit_min_cu: 0.5,
+  autoscaling_limit_max_cu: 2,
+  suspend_timeout_seconds: 120,
+  init_source: "parent-data",
+  expires_at: "2100-01-01T00:00:00.000Z",
+  owner_name: "neondb_owner",
+  pg_settings: { work_mem: "8MB" },
+  annotation_value: { ref: "main" },
+  annotations: { ref: "main" },
+  store_passwords: false,
+  pooler_mode: "transaction",
+  history_retention_seconds: 7200,
 };
 
 /** Fields that later reads show under another name. */
 const shownAs: Readonly<Record<string, string>> = {
-  ...{ role_name: "name", database_name: "name", key_name: "name", preserve_under_name: "name" },
-  ...{ source_branch_id: "parent_id", source_timestamp: "parent_timestamp" },
-  ...{ annotation_value: "value", annotations: "value" },
+  role_name: "name",
+  database_name: "name",
+  key_name: "name",
+  preserve_under_name: "name",
+  source_branch_id: "parent_id",
+  source_timestamp: "parent_timestamp",
+  annotation_value: "value",
+  annotations: "value",
 };
 
 /** Fields with an effect that no read shows under a name. Other tests are about them. */

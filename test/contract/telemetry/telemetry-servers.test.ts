@@ -128,7 +128,9 @@ describe("metrics server and its readers", () => {
     const gate = Promise.withResolvers<void>();
     let scrapes = 0;
     const listener = await startMetricsServer({
-      ...{ address, clock, logger },
+      address,
+      clock,
+      logger,
       metrics: { render: () => gate.promise.then(() => body) },
       access: async () => {
         scrapes += 1;

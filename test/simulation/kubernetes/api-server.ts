@@ -220,7 +220,10 @@ export class ApiServer {
     const { uid, resourceVersion, namespace, name, creationTimestamp, deletionTimestamp } = before.metadata;
     const metadata: StoredObject["metadata"] = {
       ...withoutEmpty(merged.metadata),
-      ...{ uid, resourceVersion, namespace, name },
+      uid,
+      resourceVersion,
+      namespace,
+      name,
       ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
       ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
       generation: before.metadata.generation + (counts ? 1 : 0),

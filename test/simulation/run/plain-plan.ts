@@ -34,6 +34,8 @@ export function planOf({ steps, faults = faultless, world = {}, ...times }: Plan
       ...world,
     },
     steps,
-    ...{ quietFromMs: 200_000, restWithinMs, ...times },
+    quietFromMs: 200_000,
+    restWithinMs,
+    ...times,
   };
 }

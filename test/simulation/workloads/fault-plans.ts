@@ -76,7 +76,9 @@ export function planOfUnit(
   const isPause = single?.faultName === "pause past the lease";
   return planOf({
     world: {
-      ...{ seed: 7, profile, hasElection: isPause },
+      seed: 7,
+      profile,
+      hasElection: isPause,
       ...(isPause && { machines: [rightClock, rightClock] }),
       ...(workload.operationLatencyMs && { operationLatencyMs: workload.operationLatencyMs }),
     },

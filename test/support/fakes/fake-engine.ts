@@ -75,7 +75,11 @@ export class FakeEngine {
   #context() {
     const { kinds, policy } = this.#parts;
     return {
-      ...{ clock: this.clock, kinds, policy, projectPollMs: 60_000, random: () => 0 },
+      clock: this.clock,
+      kinds,
+      policy,
+      projectPollMs: 60_000,
+      random: () => 0,
       logger: quietLogger,
       unitOf: () => this.#unit(),
       events: {
@@ -93,8 +97,14 @@ export class FakeEngine {
 
   #unit(): ControlPlaneUnit {
     return {
-      ...{ id: "", access: this.#access, identity: this.#parts.identity, projects: this.projects, isKnown: true },
-      ...{ problem: undefined, grantOf: () => fullGrant, ...this.unit },
+      id: "",
+      access: this.#access,
+      identity: this.#parts.identity,
+      projects: this.projects,
+      isKnown: true,
+      problem: undefined,
+      grantOf: () => fullGrant,
+      ...this.unit,
     };
   }
 

@@ -17,18 +17,21 @@ function connected(id: string, keys: KeySource = { current: async () => "key" })
   calls.json = { endpoints: [] };
   const connection = connectControlPlane(
     {
-      ...{
-        clock,
-        metrics,
-        logger: quietLogger,
-        clusterId: "cluster-a",
-        version: "0.0.0",
-      },
-      ...{ config: { requestsPerMinute: 700, requestsPerSecond: 40 }, fence: { mayStartEffect: () => true } },
+      clock,
+      metrics,
+      logger: quietLogger,
+      clusterId: "cluster-a",
+      version: "0.0.0",
+      config: { requestsPerMinute: 700, requestsPerSecond: 40 },
+      fence: { mayStartEffect: () => true },
       callOf: () => calls.call,
     },
     {
-      ...{ id, url: "https://control.example/v2", keys, mayBeNearby: true, onCallEnded: ignore },
+      id,
+      url: "https://control.example/v2",
+      keys,
+      mayBeNearby: true,
+      onCallEnded: ignore,
     },
   );
   /** Makes the given number of calls in one reconcile. @returns the reason of each error; `undefined`: it succeeded */

@@ -6,8 +6,11 @@ import { ControlPlaneError, type ControlPlaneReason } from "../../../src/domain/
 export const project = "green-fox-123456";
 
 export const read: Request<string> = {
-  ...{ method: "GET", template: "/projects/{project_id}/endpoints", ids: [project] },
-  ...{ purpose: "list the project's endpoints", subject: "Project" },
+  method: "GET",
+  template: "/projects/{project_id}/endpoints",
+  ids: [project],
+  purpose: "list the project's endpoints",
+  subject: "Project",
   read: () => "ok",
 };
 export const write: Request<string> = { ...read, method: "POST", purpose: "create the endpoint" };

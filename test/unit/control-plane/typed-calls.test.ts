@@ -31,10 +31,22 @@ describe("an answer", () => {
     const { controlPlane } = answering({ endpoints: [leanEndpoint] });
     expect((await controlPlane.listEndpoints(project)).endpoints).toEqual([
       {
-        ...{ id: leanEndpoint.id, projectId: project, branchId: branch, type: "ReadWrite", host: leanEndpoint.host },
-        ...{ minUnits: 0.25, maxUnits: 2, state: "init", pendingState: undefined, pgSettings: {} },
-        ...{ poolerEnabled: false, poolerMode: "transaction", disabled: false, suspendTimeoutSeconds: undefined },
-        ...{ name: undefined, lastActiveTime: undefined },
+        id: leanEndpoint.id,
+        projectId: project,
+        branchId: branch,
+        type: "ReadWrite",
+        host: leanEndpoint.host,
+        minUnits: 0.25,
+        maxUnits: 2,
+        state: "init",
+        pendingState: undefined,
+        pgSettings: {},
+        poolerEnabled: false,
+        poolerMode: "transaction",
+        disabled: false,
+        suspendTimeoutSeconds: undefined,
+        name: undefined,
+        lastActiveTime: undefined,
         createdTime: leanEndpoint.created_at,
       },
     ]);
@@ -46,9 +58,13 @@ describe("an answer", () => {
     const endpoint = { ...leanEndpoint, ...odd, suspend_timeout_seconds: -1, name: "orders", invented: { deep: [1] } };
     const { controlPlane } = answering({ endpoint, more: true });
     expect(await controlPlane.getEndpoint(project, leanEndpoint.id)).toMatchObject({
-      ...{ type: "read_sideways", state: "dreaming", pendingState: undefined, suspendTimeoutSeconds: -1 },
-      ...{ pgSettings: { work_mem: "64", jit: "false", ratio: "0.5", text: "x" } },
-      ...{ name: "orders", lastActiveTime: undefined },
+      type: "read_sideways",
+      state: "dreaming",
+      pendingState: undefined,
+      suspendTimeoutSeconds: -1,
+      pgSettings: { work_mem: "64", jit: "false", ratio: "0.5", text: "x" },
+      name: "orders",
+      lastActiveTime: undefined,
     });
   });
 
@@ -57,9 +73,15 @@ describe("an answer", () => {
     const words = { action: "polish_compute", status: "pondering", error: "went wrong" };
     const { controlPlane } = answering({ operation: { ...leanOperation, ...more, ...words } });
     expect(await controlPlane.getOperation(project, leanOperation.id)).toEqual({
-      ...{ ...words, id: leanOperation.id, projectId: project, branchId: branch, endpointId: leanEndpoint.id },
-      ...{ failuresCount: 2, totalDurationMs: 812 },
-      ...{ createdTime: leanOperation.created_at, updatedTime: leanOperation.updated_at },
+      ...words,
+      id: leanOperation.id,
+      projectId: project,
+      branchId: branch,
+      endpointId: leanEndpoint.id,
+      failuresCount: 2,
+      totalDurationMs: 812,
+      createdTime: leanOperation.created_at,
+      updatedTime: leanOperation.updated_at,
     });
   });
 
@@ -127,9 +149,16 @@ describe("a body", () => {
     expect(operations).toMatchObject([{ id: leanOperation.id }]);
     expect(requests[0]?.body).toEqual({
       endpoint: {
-        ...{ branch_id: branch, type: "read_only", name, suspend_timeout_seconds: 0 },
-        ...{ autoscaling_limit_min_cu: 0.25, autoscaling_limit_max_cu: 2, pooler_enabled: true },
-        ...{ pooler_mode: "session", settings: { pg_settings: { work_mem: "64MB" } }, disabled: false },
+        branch_id: branch,
+        type: "read_only",
+        name,
+        suspend_timeout_seconds: 0,
+        autoscaling_limit_min_cu: 0.25,
+        autoscaling_limit_max_cu: 2,
+        pooler_enabled: true,
+        pooler_mode: "session",
+        settings: { pg_settings: { work_mem: "64MB" } },
+        disabled: false,
       },
     });
   });

@@ -13,7 +13,8 @@ test("annotations that mean nothing → the message of Ready names them, with on
   const scene = new ToyScene();
   scene.apply(1, {
     annotations: {
-      ...{ "endpoint-operator.dev/pausd": "true", "endpoint-operator.dev/paused": "yes" },
+      "endpoint-operator.dev/pausd": "true",
+      "endpoint-operator.dev/paused": "yes",
       "endpoint-operator.dev/rotate-requested-at": "now",
     },
   });

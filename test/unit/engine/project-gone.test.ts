@@ -16,7 +16,10 @@ class GoneProject {
   readonly store = new FakeResourceStore();
   isThere = true;
   readonly engine = new FakeEngine({
-    ...{ kinds: [new EndpointKind(this.store)], identity, policy, clock: new FakeClock(nowMs) },
+    kinds: [new EndpointKind(this.store)],
+    identity,
+    policy,
+    clock: new FakeClock(nowMs),
     controlPlane: {
       serviceUrl: identity.serviceUrl,
       listEndpoints: () => this.#answer({ endpoints: [endpoint()], unreadableIds: [] }),
@@ -46,13 +49,19 @@ const rows: readonly Row[] = [
   { when: "for a minute", forMs: minuteMs + 2_000, isReleased: true },
   { when: "and the resource is not deleted", isDeleting: false, forMs: 2 * minuteMs, isReleased: false },
   {
-    ...{ when: "and to another key", forMs: 7 * minuteMs, isReleased: false, stalled: "ProjectNotFound" },
+    when: "and to another key",
+    forMs: 7 * minuteMs,
+    isReleased: false,
+    stalled: "ProjectNotFound",
     before: (gone) => {
       gone.engine.caller = { keyMark: async () => "second key" };
     },
   },
   {
-    ...{ when: "and the operator was restarted", forMs: 7 * minuteMs, isReleased: false, stalled: "ProjectNotFound" },
+    when: "and the operator was restarted",
+    forMs: 7 * minuteMs,
+    isReleased: false,
+    stalled: "ProjectNotFound",
     before: (gone) => gone.engine.restart(),
   },
 ];

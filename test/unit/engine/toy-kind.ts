@@ -149,7 +149,8 @@ function toyStatus(step: Step<ToyTypes>): ToyStatus {
   const handledAt = resource.annotations[annotations.reconcileRequestedAt];
   const handled = { observedGeneration: resource.generation, lastHandledReconcileAt: handledAt };
   return withoutEmpty({
-    ...{ ...resource.status, ...(objectId === undefined ? {} : { objectId, openCreate: undefined }) },
+    ...resource.status,
+    ...(objectId === undefined ? {} : { objectId, openCreate: undefined }),
     ...(summary.kind === "Unchanged" ? {} : handled),
     conditions: conditionsAfter({ resource, nowMs }, summary),
   });

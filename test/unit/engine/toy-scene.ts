@@ -29,7 +29,9 @@ export class ToyScene {
   /** @param others further kinds, which come after the first one */
   constructor(others: readonly ToyKind[] = []) {
     this.engine = new FakeEngine({
-      ...{ clock: this.clock, kinds: [this.kind, ...others], controlPlane: this.service.controlPlane },
+      clock: this.clock,
+      kinds: [this.kind, ...others],
+      controlPlane: this.service.controlPlane,
       identity: { clusterId: "cluster-a", serviceUrl: this.service.controlPlane.serviceUrl },
       policy: { createSettleMs: 20_000, operationPollMs: 5_000, resyncMs: 600_000 },
     });
@@ -40,8 +42,15 @@ export class ToyScene {
   apply(size: number, more: Partial<Toy> = {}): void {
     const known = this.store.get(more.key ?? key);
     const first = {
-      ...{ key, uid: "uid-toy", resourceVersion: "", generation: 0, creationTimestamp: "2026-01-01T00:00:00Z" },
-      ...{ deletionTimestamp: undefined, finalizers: [], annotations: {}, status: {} },
+      key,
+      uid: "uid-toy",
+      resourceVersion: "",
+      generation: 0,
+      creationTimestamp: "2026-01-01T00:00:00Z",
+      deletionTimestamp: undefined,
+      finalizers: [],
+      annotations: {},
+      status: {},
     };
     const before = known ?? first;
     const spec = { kind: "Valid", spec: { size } } as const;

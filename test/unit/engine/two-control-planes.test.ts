@@ -32,7 +32,8 @@ const controlPlane = "ControlPlane/shop/north";
  */
 const madeElsewhere = (serviceUrl: string | undefined) =>
   resource({
-    ...{ key: { namespace: "shop", name: "billing" }, uid: otherUid },
+    key: { namespace: "shop", name: "billing" },
+    uid: otherUid,
     spec: { controlPlaneRef: { kind: "ControlPlane", name: "north" } },
     status:
       serviceUrl === undefined ? {} : { ownership: ownership({ resourceUid: otherUid, serviceUrl, controlPlane }) },
@@ -59,7 +60,8 @@ class UnitScene {
       listEndpoints: async () => ({ endpoints: shown, unreadableIds: [] }),
       getEndpoint: async () => shown[0],
       listOperations: async () => ({ operations: [], unreadableIds: [], cursor: undefined }),
-      ...{ createEndpoint: made ? create : refuse("create"), updateEndpoint: refuse("update") },
+      createEndpoint: made ? create : refuse("create"),
+      updateEndpoint: refuse("update"),
     } as unknown as ControlPlane;
     const kinds = [new EndpointKind(this.store)];
     this.engine = new FakeEngine({ kinds, controlPlane, identity, policy, clock: new FakeClock(nowMs) });

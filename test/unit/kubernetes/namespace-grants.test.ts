@@ -36,7 +36,12 @@ function scene(namespaces: readonly string[]) {
   };
   const clock = new FakeClock();
   const all = new NamespaceGrants({
-    ...{ connection, clock, namespaces, random: () => 0.5, readAgainMs: 1_000, logger: quietLogger },
+    connection,
+    clock,
+    namespaces,
+    random: () => 0.5,
+    readAgainMs: 1_000,
+    logger: quietLogger,
     onChange: (namespace) => void changes.push(namespace),
   });
   all.start();

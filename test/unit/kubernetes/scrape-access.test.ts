@@ -31,7 +31,10 @@ describe("the check of a scrape", () => {
         path: "/apis/authorization.k8s.io/v1/subjectaccessreviews",
         body: {
           spec: {
-            ...{ user: "prometheus", uid: "u", groups: ["g"], extra: { scope: ["s"] } },
+            user: "prometheus",
+            uid: "u",
+            groups: ["g"],
+            extra: { scope: ["s"] },
             nonResourceAttributes: { path: "/metrics", verb: "get" },
           },
         },

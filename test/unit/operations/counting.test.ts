@@ -64,7 +64,9 @@ function countedAfter(...marks: readonly (Partial<Watermark> | undefined)[]) {
   const targets = {
     metrics: {
       countEnded: (each: AttributedOperation) => void counted.push(each),
-      ...{ logCutShort() {}, usageRead() {}, forgetResource() {} },
+      logCutShort() {},
+      usageRead() {},
+      forgetResource() {},
     },
     events: { record: (_: unknown, event: ResourceEvent) => void events.push(event) },
   };

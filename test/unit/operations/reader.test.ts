@@ -21,7 +21,8 @@ const newestFirst = (operations: readonly Operation[]) => [...operations].revers
 
 /** Makes the operation history range of a resource whose watermark is at operation n. */
 const range = (n: number, unfinishedIds: readonly string[] = []): HistoryRange => ({
-  ...{ unfinishedIds, floorMs: createdMs(n) },
+  unfinishedIds,
+  floorMs: createdMs(n),
 });
 
 /** A project's log, a control plane that pages it, and a reader. */

@@ -50,10 +50,16 @@ describe("any state and any log", () => {
   // The client refuses an operation whose time of creation cannot be read.
   const time = fc.constantFrom(...["-271821-04-20T00:00:00.000Z", "2026-11-21T12:00:00Z"], at(-9), at(-900), at(9));
   const anyOperation = fc.record({
-    ...{ id: text, projectId: text, branchId: fc.option(text, { nil: undefined }) },
-    ...{ endpointId: fc.constantFrom("ep-own-1", undefined, "ep-else-2"), action: text, createdTime: time },
-    ...{ status: fc.constantFrom("running", "finished", "failed", "levitating"), failuresCount: fc.integer() },
-    ...{ updatedTime: text, totalDurationMs: fc.option(fc.double(), { nil: undefined }) },
+    id: text,
+    projectId: text,
+    branchId: fc.option(text, { nil: undefined }),
+    endpointId: fc.constantFrom("ep-own-1", undefined, "ep-else-2"),
+    action: text,
+    createdTime: time,
+    status: fc.constantFrom("running", "finished", "failed", "levitating"),
+    failuresCount: fc.integer(),
+    updatedTime: text,
+    totalDurationMs: fc.option(fc.double(), { nil: undefined }),
     error: fc.option(text, { nil: undefined }),
   });
   const anyMark = fc.record({ floorMs: fc.oneof(fc.integer(), fc.double()), unfinishedIds: fc.array(text) });

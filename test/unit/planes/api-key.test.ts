@@ -12,7 +12,9 @@ function scene() {
   const clock = new FakeClock(0);
   const state = { found: read("first"), reads: 0, changes: 0 };
   const key = new ApiKey({
-    ...{ clock, againMs: 60_000, onKey: () => {} },
+    clock,
+    againMs: 60_000,
+    onKey: () => {},
     read: async () => {
       state.reads += 1;
       return state.found;

@@ -9,7 +9,9 @@ const noAdoption = { mayChange: true, mayAdopt: false };
 const none = { mayChange: false, mayAdopt: false };
 
 const facts = (labels: Readonly<Record<string, string>> | undefined, annotation?: string) => ({
-  ...{ annotation, isAnyAnnotated: annotation !== undefined, labels },
+  annotation,
+  isAnyAnnotated: annotation !== undefined,
+  labels,
 });
 
 describe("what a namespace may do in a project", () => {

@@ -43,7 +43,11 @@ function scene({ answer = async () => {}, annotation }: SceneOptions = {}) {
   const usable: string[] = [];
   const state: { stored?: PlaneResource | undefined } = {};
   const planes: Planes = new Planes({
-    ...{ clock, logger: quietLogger, events: { record() {} }, usersOf: () => 0, mayRecordOfCluster: true },
+    clock,
+    logger: quietLogger,
+    events: { record() {} },
+    usersOf: () => 0,
+    mayRecordOfCluster: true,
     storeOf: () =>
       ({
         get: (key: ResourceKey) => (key.name === "own" ? state.stored : undefined),
@@ -52,8 +56,11 @@ function scene({ answer = async () => {}, annotation }: SceneOptions = {}) {
       }) as unknown as PlaneStore,
     clusterId: "cluster-a",
     settings: {
-      ...{ url: settingsUrl, readKey: async () => keyIn("key-of-settings", ""), keyAgainMs: 1_000 },
-      ...{ place: "", mayBeNearby: true },
+      url: settingsUrl,
+      readKey: async () => keyIn("key-of-settings", ""),
+      keyAgainMs: 1_000,
+      place: "",
+      mayBeNearby: true,
       databases: { port: 5432, sslMode: "require", certificateAuthority: undefined },
     },
     secrets: {

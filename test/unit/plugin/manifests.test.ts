@@ -49,7 +49,10 @@ describe("a manifest, as it would be stored", () => {
   };
   const before = {
     metadata: {
-      ...{ name: "orders", namespace: "shop", uid: "uid-1", resourceVersion: "7" },
+      name: "orders",
+      namespace: "shop",
+      uid: "uid-1",
+      resourceVersion: "7",
       annotations: { "endpoint-operator.dev/wake-requested-at": "1" },
     },
     spec: { ...spec, branchId: "br-two" },

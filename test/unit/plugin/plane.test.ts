@@ -17,7 +17,8 @@ const id = "ClusterControlPlane/analytics";
 
 describe("the control plane of a resource", () => {
   const saying = (reason: (typeof everyPlaneReason)[number]): ReadPlane => ({
-    ...{ id, resource: parseClusterControlPlane(planeSaying(reason)) },
+    id,
+    resource: parseClusterControlPlane(planeSaying(reason)),
   });
   const settings: ReadPlane = { id: "", resource: "None" };
 
@@ -25,7 +26,11 @@ describe("the control plane of a resource", () => {
   function recorded(serviceUrl: string): ComputeEndpoint {
     const stored = resourceSaying("UpToDate");
     const ownership = {
-      ...{ endpointId: "ep-one", projectId: "green-fox-123456", resourceUid: "uid-1", clusterId: "c", serviceUrl },
+      endpointId: "ep-one",
+      projectId: "green-fox-123456",
+      resourceUid: "uid-1",
+      clusterId: "c",
+      serviceUrl,
       origin: "Created",
     };
     return parseComputeEndpoint({ ...stored, status: { ...stored.status, ownership } });

@@ -37,7 +37,10 @@ describe("why", () => {
 
   test.each(everyPlaneReason)("ClusterControlPlane, %s → its name without a namespace, and the message", (reason) => {
     expect(explained(parseClusterControlPlane(planeSaying(reason))).value).toMatchObject({
-      ...{ resource: "analytics", reason, message: `The message of ${reason}.`, waitsFor: planeWaits[reason] },
+      resource: "analytics",
+      reason,
+      message: `The message of ${reason}.`,
+      waitsFor: planeWaits[reason],
     });
   });
 

@@ -23,8 +23,12 @@ const endpoint = (spec: object) =>
 const proven = { kind: "Proven", branchId: "br-pr-42", parent: "main", copy: "Created" };
 const reset = { lastResetTime: "2026-11-27T20:00:00Z" };
 const resetting = {
-  ...{ type: "Ready", status: "False", reason: "Resetting", message: "m" },
-  ...{ observedGeneration: 1, lastTransitionTime: "2026-11-27T20:00:00Z" },
+  type: "Ready",
+  status: "False",
+  reason: "Resetting",
+  message: "m",
+  observedGeneration: 1,
+  lastTransitionTime: "2026-11-27T20:00:00Z",
 };
 const resetIntent = { value: "2", lastResetTime: "2026-11-27T20:00:00Z" };
 

@@ -67,7 +67,11 @@ describe("ended operations", () => {
 test("usage of a resource → shown after a read, never lower, and gone with the resource; counted anew, it begins anew", async () => {
   const metrics = metricsOf();
   const totals = (activeSeconds: number, sinceTime = "a") => ({
-    ...{ sinceTime, activeSeconds, minUnitSeconds: activeSeconds / 4, maxUnitSeconds: activeSeconds * 2, starts: 3 },
+    sinceTime,
+    activeSeconds,
+    minUnitSeconds: activeSeconds / 4,
+    maxUnitSeconds: activeSeconds * 2,
+    starts: 3,
   });
   const values = async () => (await metrics.lines()).filter((line) => /^compute_endpoint_.*name="orders"/.test(line));
   expect(await values()).toEqual([]);

@@ -35,8 +35,12 @@ export async function startDirectServer({ postgres, user, source, target, uri }:
   await writeOwnFiles(target, user);
   const [port = 0] = await findFreePorts(1);
   const own = {
-    ...{ ssl: "on", ssl_cert_file: "server.crt", ssl_key_file: "server.key" },
-    ...{ listen_addresses: "127.0.0.1", port, unix_socket_directories: "" },
+    ssl: "on",
+    ssl_cert_file: "server.crt",
+    ssl_key_file: "server.key",
+    listen_addresses: "127.0.0.1",
+    port,
+    unix_socket_directories: "",
     archive_command: `ln -f "%p" "archive/%f"`,
   };
   const settings = Object.entries(own).flatMap(([name, value]) => ["-c", `${name}=${value}`]);

@@ -29,8 +29,13 @@ export class FloorStatuses {
     return {
       observedGeneration: 1,
       createIntent: {
-        ...{ attempt: randomUUID(), token, serviceUrl },
-        ...{ projectId, branchId: metadata.name, type: "ReadWrite", preIds: [] },
+        attempt: randomUUID(),
+        token,
+        serviceUrl,
+        projectId,
+        branchId: metadata.name,
+        type: "ReadWrite",
+        preIds: [],
       },
       conditions: this.#conditions("Creating"),
     };

@@ -57,7 +57,8 @@ export class OperatorProcess {
     const startedMs = performance.now();
     const { nodeFlags, environment } = await imageStart();
     const operator = await startOperator({
-      ...{ program: world.program, nodeFlags },
+      program: world.program,
+      nodeFlags,
       settings: {
         ...environment,
         LEADER_ELECTION: "false",

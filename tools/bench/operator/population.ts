@@ -48,7 +48,9 @@ export function fixtureOf(populations: readonly Population[]): string {
   const projects = populations
     .flatMap((population) => population.projects)
     .map(({ id, branches }) => ({
-      ...{ id, name: id, regionId: "aws-us-east-2" },
+      id,
+      name: id,
+      regionId: "aws-us-east-2",
       branches: branches.map((branch, index) => ({ id: branch, name: branch, primary: index === 0 })),
     }));
   return JSON.stringify({ projects });

@@ -36,8 +36,13 @@ export class SandboxServer {
     const fixture = path.join(folder, `${name}-fixture.json`);
     await writeFile(fixture, fixtureOf(populations));
     const options = {
-      ...{ port: 0, "api-key": apiKey, fixture, profile: sandboxProfile },
-      ...{ "operation-latency": 200, "rate-limit": "off", ...more },
+      port: 0,
+      "api-key": apiKey,
+      fixture,
+      profile: sandboxProfile,
+      "operation-latency": 200,
+      "rate-limit": "off",
+      ...more,
     };
     const args = Object.entries(options).flatMap(([option, value]) => [`--${option}`, String(value)]);
     const logFile = path.join(folder, `${name}-sandbox.log`);

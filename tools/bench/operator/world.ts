@@ -57,7 +57,11 @@ export async function openWorld(cluster: BenchCluster, subject: Subject): Promis
   const operatorKubeconfig = path.join(folder, "operator-kubeconfig");
   await writeKubeconfig(operatorKubeconfig, await accessOf(operatorAccount));
   return {
-    ...{ ...subject, kube, auditLogFile, operatorKubeconfig, folder },
+    ...subject,
+    kube,
+    auditLogFile,
+    operatorKubeconfig,
+    folder,
     floorAccess: await accessOf(floorAccount),
     async close() {
       await kube.close();

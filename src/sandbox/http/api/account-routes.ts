@@ -12,7 +12,12 @@ export function accountRoutes(api: PublicApi): void {
   const { engine } = api.parts;
   api.play("getActiveRegions", {}, () => ({ regions: engine.regionIds().map(regionView) }));
   api.play("getCurrentUserInfo", {}, () => ({
-    ...{ id: accountId, login: "sandbox", name: "Sandbox", last_name: "", email: "sandbox@example.com", image: "" },
+    id: accountId,
+    login: "sandbox",
+    name: "Sandbox",
+    last_name: "",
+    email: "sandbox@example.com",
+    image: "",
     plan: "paid",
     auth_accounts: [],
     active_seconds_limit: 0,

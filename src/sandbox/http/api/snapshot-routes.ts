@@ -8,8 +8,13 @@ import type { PublicApi } from "./public-api.ts";
 
 function view({ id, name, timestampMs, branchId, createdMs, expiresMs }: SnapshotRecord) {
   return {
-    ...{ id, name, timestamp: timeText(timestampMs), source_branch_id: branchId, created_at: timeText(createdMs) },
-    ...{ expires_at: optionalTime(expiresMs), manual: true },
+    id,
+    name,
+    timestamp: timeText(timestampMs),
+    source_branch_id: branchId,
+    created_at: timeText(createdMs),
+    expires_at: optionalTime(expiresMs),
+    manual: true,
   };
 }
 

@@ -21,7 +21,12 @@ export function annotationView({ id, annotation, createdMs }: BranchRecord) {
 export function branchView(record: BranchRecord, { restores }: Engine) {
   const { id, projectId, name, state, primary } = record;
   return {
-    ...{ id, project_id: projectId, parent_id: record.parentId, name, primary, default: primary },
+    id,
+    project_id: projectId,
+    parent_id: record.parentId,
+    name,
+    primary,
+    default: primary,
     parent_timestamp: optionalTime(record.parentTimestampMs),
     init_source: record.initSource,
     expires_at: optionalTime(record.expiresMs),
@@ -34,7 +39,9 @@ export function branchView(record: BranchRecord, { restores }: Engine) {
     creation_source: "console",
     protected: record.protected,
     ...usageView(restores.usage({ projectId, branchId: id })),
-    ...{ logical_size: 0, written_data_bytes: 0, data_transfer_bytes: 0 },
+    logical_size: 0,
+    written_data_bytes: 0,
+    data_transfer_bytes: 0,
     ...stamps(record),
   };
 }

@@ -13,15 +13,13 @@ export function endpointView(record: EndpointRecord, { endpointExtras }: Profile
   const { id, host, projectId, branchId, regionId, type, minUnits, maxUnits, state, pgSettings, disabled } = record;
   const { suspendTimeoutSeconds, suspendedMs, startedMs, name, provisioner } = record;
   return {
-    ...{
-      id,
-      host,
-      proxy_host: record.proxyHost,
-      project_id: projectId,
-      branch_id: branchId,
-      region_id: regionId,
-      type,
-    },
+    id,
+    host,
+    proxy_host: record.proxyHost,
+    project_id: projectId,
+    branch_id: branchId,
+    region_id: regionId,
+    type,
     autoscaling_limit_min_cu: minUnits,
     autoscaling_limit_max_cu: maxUnits,
     current_state: state,
@@ -33,7 +31,10 @@ export function endpointView(record: EndpointRecord, { endpointExtras }: Profile
     last_active: optionalTime(record.lastActiveMs),
     ...stamps(record),
     ...extras(endpointExtras, {
-      ...{ name, suspend_timeout_seconds: suspendTimeoutSeconds, provisioner, creation_source: "console" },
+      name,
+      suspend_timeout_seconds: suspendTimeoutSeconds,
+      provisioner,
+      creation_source: "console",
       suspended_at: optionalTime(suspendedMs),
       started_at: optionalTime(startedMs),
     }),

@@ -40,8 +40,14 @@ export function access(given: Given = {}): DatabaseAccess {
   const named = Object.entries(asked).map(([key, value]) => [annotations[key as keyof typeof annotations], value]);
   return parseDatabaseAccess({
     metadata: {
-      ...{ name, namespace, uid: `uid-${namespace}-${name}`, resourceVersion: "1", generation: 1 },
-      ...{ annotations: Object.fromEntries(named), creationTimestamp: createdTime, finalizers: [] },
+      name,
+      namespace,
+      uid: `uid-${namespace}-${name}`,
+      resourceVersion: "1",
+      generation: 1,
+      annotations: Object.fromEntries(named),
+      creationTimestamp: createdTime,
+      finalizers: [],
       ...(isDeleted && { deletionTimestamp: createdTime, finalizers: [databaseAccessNames.finalizer] }),
     },
     spec: { endpointRef: { name: "orders" }, database: { name: "orders" }, role: { name: "orders_app" }, ...spec },
@@ -52,7 +58,11 @@ export function access(given: Given = {}): DatabaseAccess {
 /** Makes a ComputeEndpoint that owns `ep-NAME`. `ownership`: what differs in its record; `null`: it has none. */
 export function computeEndpoint(name: string, branchId: string, ownership: object | null = {}, more = {}) {
   const record = {
-    ...{ endpointId: `ep-${name}`, origin: "Created", resourceUid: `uid-${name}`, projectId, ...identity },
+    endpointId: `ep-${name}`,
+    origin: "Created",
+    resourceUid: `uid-${name}`,
+    projectId,
+    ...identity,
     ...ownership,
   };
   return parseComputeEndpoint({
@@ -87,8 +97,16 @@ export interface ContextGiven extends Partial<AccessContext> {
 
 export function context({ accesses, endpoints = [], stored = {}, ...more }: ContextGiven = {}): AccessContext {
   return {
-    ...{ key: projectId, planeId: "", projectId, identity, policy, nowMs, monotonicMs: 5_000_000 },
-    ...{ grantOf: () => fullGrant, problem: undefined, store: accessStore(accesses) },
+    key: projectId,
+    planeId: "",
+    projectId,
+    identity,
+    policy,
+    nowMs,
+    monotonicMs: 5_000_000,
+    grantOf: () => fullGrant,
+    problem: undefined,
+    store: accessStore(accesses),
     findEndpoint: (key) => endpoints.find((each) => keyText(each.key) === keyText(key)),
     endpointsOf: () => endpoints,
     findBranch: () => undefined,
@@ -122,13 +140,24 @@ export const settledStatus = {
 export function observation(given: Given = {}, change: Partial<AccessObservation> = {}): AccessObservation {
   const resource = access({ status: settledStatus, ...given });
   return {
-    ...{ resource, spec: specOf(resource), nowMs, policy, account: "ops:operator", settings },
-    ...{ kind: "Access", roles: [role], databases: [{ name: "orders", ownerName: "orders_app" }] },
+    resource,
+    spec: specOf(resource),
+    nowMs,
+    policy,
+    account: "ops:operator",
+    settings,
+    roles: [role],
+    databases: [{ name: "orders", ownerName: "orders_app" }],
     endpoint: { projectId, branchId: main, endpointId: "ep-orders", hosts },
-    ...{ secret: ownSecret(), password: known("right"), isAnswered: false, isConfigInFlight: false },
-    ...{ failedConfig: undefined, resetOperation: undefined },
+    secret: ownSecret(),
+    password: known("right"),
+    isAnswered: false,
+    isConfigInFlight: false,
+    failedConfig: undefined,
+    resetOperation: undefined,
     objects: [record("Role", "Created"), record("Database", "Created")],
-    ...{ openReset: undefined, rotationDueMs: Number.POSITIVE_INFINITY },
+    openReset: undefined,
+    rotationDueMs: Number.POSITIVE_INFINITY,
     ...change,
   };
 }

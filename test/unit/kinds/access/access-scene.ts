@@ -32,16 +32,20 @@ export class AccessScene {
   /** How often passwords were revealed. */
   reveals = 0;
   readonly #kind = new AccessKind({
-    ...{
-      store: this.store,
-      observer: { secretWritten: () => {}, passwordReset: () => {} },
-      secrets: this.#secretStore(),
-    },
-    ...{ findEndpoint: () => endpoint, endpointsOf: () => [endpoint], settingsOf: () => settings },
+    store: this.store,
+    observer: { secretWritten: () => {}, passwordReset: () => {} },
+    secrets: this.#secretStore(),
+    findEndpoint: () => endpoint,
+    endpointsOf: () => [endpoint],
+    settingsOf: () => settings,
     findBranch: () => undefined,
   });
   readonly engine = new FakeEngine({
-    ...{ clock: this.clock, kinds: [this.#kind], controlPlane: this.#controlPlane(), identity, policy },
+    clock: this.clock,
+    kinds: [this.#kind],
+    controlPlane: this.#controlPlane(),
+    identity,
+    policy,
   });
 
   constructor() {

@@ -97,8 +97,12 @@ describe("what status holds after a reconcile", () => {
   const there = record("Role", "Created", other);
   const movedStep = stepOf(createRole, accepted, { ...nothingThere, status: { records: records([there]) } });
   const running = observedOperation({
-    ...{ id: "op-1", projectId: "p-1", branchId: main, createdTime: now },
-    ...{ action: "apply_config", status: "running" },
+    id: "op-1",
+    projectId: "p-1",
+    branchId: main,
+    createdTime: now,
+    action: "apply_config",
+    status: "running",
   });
   const answer = { operations: [running], password: { ...known("new"), branchId: main, roleUpdatedTime: now } };
   const reset = stepOf({ kind: "ResetPassword" }, { kind: "Accepted", answer, applied: written.applied }, knowing());

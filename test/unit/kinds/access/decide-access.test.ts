@@ -138,9 +138,10 @@ const rows: readonly Row[] = [
 test.each(rows)("%s → %s", (_, want, resource, read) => {
   const plan = planAccess(observation(resource, read));
   const parts = {
-    ...{ CreateObject: "object" in plan && `${plan.object.type} ${plan.object.name}` },
-    ...{ WriteSecret: plan.kind === "WriteSecret" && `${plan.cause} ${plan.data.password}` },
-    ...{ Stall: "reason" in plan && plan.reason, Wait: "reason" in plan && plan.reason },
+    CreateObject: "object" in plan && `${plan.object.type} ${plan.object.name}`,
+    WriteSecret: plan.kind === "WriteSecret" && `${plan.cause} ${plan.data.password}`,
+    Stall: "reason" in plan && plan.reason,
+    Wait: "reason" in plan && plan.reason,
   };
   expect([plan.kind, parts[plan.kind as keyof typeof parts] ?? ""].join(" ").trim()).toBe(want);
 });

@@ -17,8 +17,16 @@ const policy = { createSettleMs: 150_000, operationPollMs: 5_000, resyncMs: 600_
 const owner = (clusterId: string, of: string) => ({ [`${group}/owner`]: ownershipToken(clusterId, of) });
 
 const branch = (change: Partial<ObservedBranch> = {}): ObservedBranch => ({
-  ...{ id: "br-pr", name: "preview/pr", parentId: "br-main", state: "ready", isDefault: false, isProtected: false },
-  ...{ expiresTime: undefined, lastResetTime: undefined, logicalSizeBytes: 1, annotation: owner("cluster-a", uid) },
+  id: "br-pr",
+  name: "preview/pr",
+  parentId: "br-main",
+  state: "ready",
+  isDefault: false,
+  isProtected: false,
+  expiresTime: undefined,
+  lastResetTime: undefined,
+  logicalSizeBytes: 1,
+  annotation: owner("cluster-a", uid),
   ...change,
 });
 const main = branch({ id: "br-main", name: "main", parentId: undefined, isDefault: true, annotation: {} });
@@ -67,10 +75,8 @@ const time = "2026-11-27T11:00:00Z";
 const operation = { action: "create_branch", createdTime: time, updatedTime: time, cause: "SpecChange" };
 const failed = () => ({ ...owned, operations: [{ ...operation, id: "op-1", status: "failed", error: "no room" }] });
 const unreadable = (owner: string): BranchReads => ({
-  ...{
-    kind: "Listed",
-    list: { branches: [main], unreadable: [{ id: "br-x", annotation: { [`${group}/owner`]: owner } }] },
-  },
+  kind: "Listed",
+  list: { branches: [main], unreadable: [{ id: "br-x", annotation: { [`${group}/owner`]: owner } }] },
 });
 const lost = { status: intent, own: unreadable(token), posts: { attempt: "7", isUnresolved: true, sinceMs: -150_000 } };
 const refused = { ...lost, posts: { ...lost.posts, isUnresolved: false } };

@@ -176,14 +176,14 @@ type Memory = MemoryOf<EndpointTypes>;
 
 export function memory(change: Partial<Memory> = {}): Memory {
   return {
-    ...{
-      decidedFrom: undefined,
-      dueAtMs: monotonicMs,
-      waitingSinceMs: undefined,
-      failure: undefined,
-      writeFailures: 0,
-    },
-    ...{ posts: undefined, uncounted: new Map(), hint: undefined },
+    decidedFrom: undefined,
+    dueAtMs: monotonicMs,
+    waitingSinceMs: undefined,
+    failure: undefined,
+    writeFailures: 0,
+    posts: undefined,
+    uncounted: new Map(),
+    hint: undefined,
     ...change,
   };
 }
@@ -244,7 +244,11 @@ export function observation(change: ObservationChange = {}): Observation {
       echoesNames: change.echoesNames ?? false,
     },
     operations: {
-      ...{ ownInFlight: [], inFlightForMs: 0, failedIds: new Set(), shown: [], isSuspended: false },
+      ownInFlight: [],
+      inFlightForMs: 0,
+      failedIds: new Set(),
+      shown: [],
+      isSuspended: false,
       ...change.operations,
     },
   };

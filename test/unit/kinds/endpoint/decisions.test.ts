@@ -390,8 +390,15 @@ it.each<[string, string | undefined, Observation]>([
 });
 
 const projectFacts = ({ policy, grant }: Observation) => ({
-  ...{ key: project, planeId: "", projectId: project, identity, policy, problem: undefined },
-  ...{ nowMs, monotonicMs, grantOf: () => grant },
+  key: project,
+  planeId: "",
+  projectId: project,
+  identity,
+  policy,
+  problem: undefined,
+  nowMs,
+  monotonicMs,
+  grantOf: () => grant,
 });
 
 it.each([

@@ -21,7 +21,10 @@ function startRecorder(mayAct = true) {
   const connection = new ScriptedConnection();
   const warnings: LogFields[] = [];
   const recorder = new QueuedEventRecorder({
-    ...{ connection, clock, instance: "pod-1", random: () => 0.5 },
+    connection,
+    clock,
+    instance: "pod-1",
+    random: () => 0.5,
     fence: { mayStartEffect: () => mayAct },
     logger: { ...quietLogger, warn: (fields) => void warnings.push(fields) },
   });

@@ -27,7 +27,9 @@ describe("withWriteSpans", () => {
     const write = () => traced.request(call("PATCH", orders));
     expect(await tracer.inSpan("reconcile", {}, write)).toEqual({ kind: "ComputeEndpoint" });
     expect(spans()[0]).toEqual({
-      ...{ name: "PATCH kubernetes", parent: "reconcile", failure: undefined },
+      name: "PATCH kubernetes",
+      parent: "reconcile",
+      failure: undefined,
       attributes: { "url.path": orders },
     });
   });

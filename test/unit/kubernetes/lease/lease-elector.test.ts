@@ -45,7 +45,12 @@ async function leading(options: ProcessOptions = {}) {
 
 /** The stored Lease of another process. */
 const heldBy = (holder: string, change: { readonly durationMs?: number; readonly uid?: string } = {}) => ({
-  ...{ uid: "u", resourceVersion: "0", holder, durationMs: 15_000, transitions: 3, renewTimeMs: 0 },
+  uid: "u",
+  resourceVersion: "0",
+  holder,
+  durationMs: 15_000,
+  transitions: 3,
+  renewTimeMs: 0,
   ...change,
 });
 

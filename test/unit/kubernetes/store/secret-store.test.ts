@@ -11,7 +11,12 @@ const data: SecretData = { password, uri, host: "h.example" };
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 const owner = { apiVersion: "v1", kind: "DatabaseAccess", name: "app", uid: "u" };
 const before: StoredSecret = {
-  ...{ key, uid: "s", resourceVersion: "1", type: "t", ownerUids: ["u"], data: {} },
+  key,
+  uid: "s",
+  resourceVersion: "1",
+  type: "t",
+  ownerUids: ["u"],
+  data: {},
 };
 
 test.each([
