@@ -17,7 +17,8 @@ export const rightControlPlaneClock: ControlPlaneClock = {
   wholeSeconds: false,
 };
 
-const timeFields: readonly string[] = ["created_at", "updated_at", "last_active"];
+/** In JSON. To search the text is much faster than to visit each member. */
+const timeMembers = /("(?:created_at|updated_at|last_active)":")([^"]*)/g;
 
 /** Converts the engine's time into the time that the control plane's clock shows. */
 export class ControlPlaneCalendar {
@@ -37,10 +38,12 @@ export class ControlPlaneCalendar {
 
   /** Returns an answer as JSON, with the times that the clock shows. */
   dated(answer: object): unknown {
-    const date = (field: string, value: unknown) =>
-      timeFields.includes(field) && typeof value === "string" ? this.#text(Date.parse(value)) : value;
-    // A right clock shows the engine's times, and to visit each member takes long.
-    return JSON.parse(JSON.stringify(answer), this.#clock === rightControlPlaneClock ? undefined : date);
+    const text = JSON.stringify(answer);
+    // A right clock shows the engine's times.
+    const isRight = this.#clock === rightControlPlaneClock;
+    return JSON.parse(
+      isRight ? text : text.replace(timeMembers, (_all, start, time) => start + this.#text(Date.parse(time))),
+    );
   }
 
   #text(engineMs: number): string {
