@@ -23,7 +23,7 @@ import {
 } from "./kind.ts";
 import type { ProjectReads } from "./project-reads.ts";
 
-/** How often one reconcile decides about one resource, because each decision asked for another read. */
+/** The maximum number of decisions about one resource in one reconcile, each because the one before asked for a read. */
 const decisionsLimit = 24;
 
 export interface DecisionOf<T extends KindTypes> {

@@ -43,7 +43,8 @@ export interface ShownLog {
 }
 
 /**
- * One kind in one reconcile. What a kind does not have, it leaves out. All methods are pure, but for `observe`, `tryWrites`, `send`, `apply` and `release`.
+ * One kind in one reconcile. What a kind does not have, it leaves out. All methods are pure, but for `observe`, `tryWrites`, `send`, `apply` and `release`;
+ * and of two resources that would own one endpoint, `decide` lets only the first record it.
  * Errors: those five throw ControlPlaneError and KubernetesError.
  */
 export interface KindInProject<T extends KindTypes> {
@@ -76,6 +77,7 @@ export interface KindInProject<T extends KindTypes> {
   send(step: Step<T>, to: ControlPlane): Promise<T["answer"]>;
   /** Writes the Kubernetes objects of a plan, or of the answer to a change. */
   apply?(step: Step<T>): Promise<T["applied"] | undefined>;
+  /** What the process remembers. Asked after the answer to a change, before `apply`, and again after the status is stored. */
   hintAfter?(step: Step<T>): T["hint"] | undefined;
   /** What changes in status and metrics by the operation log; `undefined`: no operation belongs to this kind. */
   logOf?(step: Step<T>): OperationLogStep | undefined;

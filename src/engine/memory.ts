@@ -41,7 +41,7 @@ export interface Posts<Answer> {
 
 /** What this process knows about one resource and its status does not hold. Times are monotonic milliseconds. */
 export interface ResourceMemory<Answer = { readonly operations: readonly Operation[] }, Hint = unknown> {
-  /** What the last decision was made from: version, grant, control plane. With another one it is due. Forgotten: due. */
+  /** What the last decision was made from (`basis`). With another one it is due. Forgotten: due. */
   decidedFrom: string | undefined;
   /** When the resource is due although nothing changed. Forgotten: now. */
   dueAtMs: number;

@@ -52,7 +52,7 @@ class ProjectReconcile {
   readonly #of: ProjectOfUnit;
   readonly #memory: ProjectMemory;
   readonly #facts: ProjectFacts;
-  readonly #scopes: KindInProject<KindTypes>[] = [];
+  readonly #scopes: { readonly kind: Kind<KindTypes>; readonly scope: KindInProject<KindTypes> }[] = [];
   readonly #resources: readonly ResourceReconcile<KindTypes>[];
 
   constructor(context: EngineContext, of: ProjectOfUnit) {
@@ -73,7 +73,7 @@ class ProjectReconcile {
   #resourcesOf(kind: Kind<KindTypes>): readonly ResourceReconcile<KindTypes>[] {
     const project = this.#facts;
     const scope = kind.begin(project);
-    this.#scopes.push(scope);
+    this.#scopes.push({ kind, scope });
     return kind.resourcesOf(project).map((resource) => {
       const memory: ResourceMemory = memoryOf(this.#memory, resource, project.monotonicMs);
       const projectMemory = this.#memory;
@@ -82,14 +82,14 @@ class ProjectReconcile {
   }
 
   #forgetGone(): void {
-    const { kinds, metrics } = this.#context;
+    const { metrics } = this.#context;
     const isHere = new Set(this.#resources.map(({ resource }) => resource.uid));
     for (const [uid, { key }] of this.#memory.resources) {
       if (!isHere.has(uid)) {
         this.#memory.resources.delete(uid);
-        // A resource of a kind that counts no operations has no series, so it keeps none.
-        const isCounted = kinds.some(
-          ({ store }, at) => this.#scopes[at]?.logOf !== undefined && store.get(key) !== undefined,
+        // Its series stay while the cache has a resource of this key that counts operations, perhaps in another project.
+        const isCounted = this.#scopes.some(
+          ({ kind, scope }) => scope.logOf !== undefined && kind.store.get(key) !== undefined,
         );
         if (!isCounted) metrics.forgetResource(key);
       }
@@ -103,9 +103,7 @@ class ProjectReconcile {
     if (wanted === undefined || access === undefined) {
       return;
     }
-    const chosen = this.#resources.filter(
-      (each) => each.wantsRead() !== "No" && (wanted === "Poll" || each.isExpecting()),
-    );
+    const chosen = this.#resources.filter((each) => each.wantsRead() && (wanted === "Poll" || each.isExpecting()));
     const held = this.#memory.readFailure;
     if (held !== undefined && this.#facts.monotonicMs < held.retryAtMs && !this.#mayTryEarly(held.error)) {
       await this.#fail(chosen, false);
@@ -125,7 +123,7 @@ class ProjectReconcile {
   #wantedRead(): "Poll" | "Part" | undefined {
     const { monotonicMs, problem, policy } = this.#facts;
     const project = this.#memory;
-    const isUseful = this.#resources.some((each) => each.wantsRead() !== "No");
+    const isUseful = this.#resources.some((each) => each.wantsRead());
     if (
       project.projectId === noProject ||
       (!isUseful && (this.#resources.length > 0 || project.listedWith === undefined))
@@ -141,7 +139,9 @@ class ProjectReconcile {
       return "Poll";
     }
     const isChangeDue = nextChangeMs(project, monotonicMs, policy) <= monotonicMs;
-    const isNeeded = this.#resources.some((each) => each.wantsRead() === "Needed" && (each.isDue || isChangeDue));
+    const isNeeded = this.#resources.some(
+      (each) => each.wantsRead() && (each.isDue || (each.isWaiting && isChangeDue)),
+    );
     return isNeeded ? "Part" : undefined;
   }
 
@@ -193,7 +193,7 @@ class ProjectReconcile {
     }
     const intervalMs = Math.max(projectPollMs, (this.#of.unit.projects.size / pollsPerMinute) * 60_000);
     project.nextPollAtMs = clock.monotonicMs() + intervalMs * (1 - 0.1 * random());
-    const orphans = this.#scopes.flatMap((scope) => scope.orphansIn?.(snapshot) ?? []);
+    const orphans = this.#scopes.flatMap(({ scope }) => scope.orphansIn?.(snapshot) ?? []);
     for (const endpointId of orphans.filter((id) => !project.orphanIds.has(id))) {
       const fields = { projectId: project.projectId, endpointId };
       this.#context.logger.warn(

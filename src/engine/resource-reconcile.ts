@@ -11,7 +11,7 @@ import type { FailureRow, ProjectMemory } from "./memory.ts";
 import { noteStarted, type ProjectReads } from "./project-reads.ts";
 import { inResourceSpan, resourceFields } from "./report.ts";
 import { dueAfter, isAtWork, type WaitingChange } from "./schedule.ts";
-import { type Calls, sendChange } from "./send-change.ts";
+import { type Calls, notePosts, sendChange } from "./send-change.ts";
 import { release, storeStep } from "./store-step.ts";
 
 export interface ReconcileParts<T extends KindTypes> extends DecisionOf<T> {
@@ -42,30 +42,27 @@ export class ResourceReconcile<T extends KindTypes> extends Decision<T> {
     return this.context.clock.monotonicMs();
   }
 
-  get #isWaiting(): boolean {
+  get isWaiting(): boolean {
     return this.memory.waitingSinceMs !== undefined;
   }
 
   /** Whether the decision needs the control plane, or its operations are worth a read that happens anyway. */
-  wantsRead(): "Needed" | "Useful" | "No" {
+  wantsRead(): boolean {
     const { plan, shownLog } = this;
     // Without the finalizer nothing is decided from reads: nothing may be created outside the cluster before it is stored.
     const isUnguarded = !isBeingDeleted(this.resource) && this.#lacksFinalizer();
-    if (this.#isDone || isUnguarded || (plan.kind !== "Look" && shownLog === undefined)) {
-      return "No";
-    }
-    return this.isDue || this.#isWaiting ? "Needed" : "Useful";
+    return !this.#isDone && !isUnguarded && (plan.kind === "Look" || shownLog !== undefined);
   }
 
   /** Whether any read of the project may help it on: it is due, at work, or waits. */
   isExpecting(): boolean {
-    return this.isDue || this.#isWaiting || isAtWork(this.resource);
+    return this.isDue || this.isWaiting || isAtWork(this.resource);
   }
 
   /** Whether a person waits for it. After a restart all resources are due, and none of them is urgent for that. */
   isUrgent(): boolean {
     const isEdited = this.isChanged && this.memory.decidedFrom !== undefined;
-    return this.isAskedFor() || this.#isWaiting || isAtWork(this.resource) || isEdited;
+    return this.isAskedFor() || this.isWaiting || isAtWork(this.resource) || isEdited;
   }
 
   /** Whether a person asked for a reconcile, or changed spec, since the status was last stored. */
@@ -90,7 +87,7 @@ export class ResourceReconcile<T extends KindTypes> extends Decision<T> {
       this.#endWait();
       await this.#addFinalizer();
       await this.readLocally();
-      if (this.wantsRead() === "No") {
+      if (!this.wantsRead()) {
         await this.#conclude();
       }
     });
@@ -188,7 +185,7 @@ export class ResourceReconcile<T extends KindTypes> extends Decision<T> {
     noteStarted(this.#projectMemory, answer.operations, atMs);
     this.projectReads?.noteAnswer();
     const accepted = { kind: "Accepted", answer } as const;
-    // If `apply` fails, the next reconcile finds a new password here.
+    // If `apply` fails, the next reconcile carries on from here.
     memory.hint = scope.hintAfter?.(this.step(accepted));
     await this.#storeOutcome({ ...accepted, applied: await scope.apply?.(this.step(accepted)) });
   }
@@ -228,7 +225,7 @@ export class ResourceReconcile<T extends KindTypes> extends Decision<T> {
       case "Change":
         return this.#isHeldBack ? this.#failed() : this.#deferred();
       case "Look":
-        return this.#isWaiting ? this.#deferred() : { kind: "NothingSent" };
+        return this.isWaiting ? this.#deferred() : { kind: "NothingSent" };
       default:
         return { kind: "NothingSent" };
     }
@@ -320,23 +317,5 @@ export class ResourceReconcile<T extends KindTypes> extends Decision<T> {
       // Before the backoff has passed, only a change of the resource makes it due.
       this.memory.decidedFrom = this.basis();
     }
-  }
-}
-
-/**
- * If a note in status is new to this process, an earlier process may have sent its request. An answer is forgotten when
- * status holds it.
- */
-function notePosts<T extends KindTypes>(
-  of: Pick<ReconcileParts<T>, "context" | "memory" | "scope" | "resource">,
-): void {
-  const { context, memory, scope, resource } = of;
-  const attempt = scope.openAttempt(resource);
-  if (attempt !== undefined && attempt !== memory.posts?.attempt) {
-    memory.posts = { attempt, isUnresolved: true, sinceMs: context.clock.monotonicMs(), answer: undefined };
-  }
-  const { posts } = memory;
-  if (posts?.answer !== undefined && (scope.hasResult?.(resource) ?? attempt !== posts.attempt)) {
-    memory.posts = undefined;
   }
 }

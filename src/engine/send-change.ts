@@ -92,7 +92,23 @@ function isWanted<T extends KindTypes>(change: Change<T>, newest: T["resource"] 
   return plan.kind === step.plan.kind && scope.traitsOf(plan as T["plan"]).name === scope.traitsOf(step.plan).name;
 }
 
-/** A note is about to be stored: no request was sent under it. @param attempt `undefined`: the change is no create */
+/**
+ * If a note in status is new to this process, an earlier process may have sent its request. An answer is forgotten when
+ * status holds it.
+ */
+export function notePosts<T extends KindTypes>(of: Pick<Target<T>, "context" | "memory" | "scope" | "resource">): void {
+  const { context, memory, scope, resource } = of;
+  const attempt = scope.openAttempt(resource);
+  if (attempt !== undefined && attempt !== memory.posts?.attempt) {
+    memory.posts = { attempt, isUnresolved: true, sinceMs: context.clock.monotonicMs(), answer: undefined };
+  }
+  const { posts } = memory;
+  if (posts?.answer !== undefined && (scope.hasResult?.(resource) ?? attempt !== posts.attempt)) {
+    memory.posts = undefined;
+  }
+}
+
+/** A note is about to be stored, so `notePosts` does not take it for that of an earlier process: no request was sent under it. @param attempt `undefined`: the change is no create */
 function beginPosts(memory: Pick<ResourceMemory, "posts">, attempt: string | undefined, nowMs: number): void {
   if (attempt !== undefined && memory.posts?.attempt !== attempt) {
     memory.posts = { attempt, isUnresolved: false, sinceMs: nowMs, answer: undefined };

@@ -13,7 +13,7 @@ const urgentInARow = 16;
 
 const retryDelays = { firstMs: 5, longestMs: 300_000 };
 
-/** A key is in the queue at most once, and no two workers hold it. If it is added meanwhile, it is taken once more. */
+/** A key is in the queue at most once, and no two reconciles hold it. If it is added meanwhile, it is taken once more. */
 export class WorkQueue {
   readonly #options: WorkQueueOptions & { readonly random: () => number };
   readonly #queued = { Urgent: new Map<string, number>(), Background: new Map<string, number>() };

@@ -109,9 +109,9 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: "an intent of an earlier process is unresolved",
-    file: "engine/resource-reconcile.ts",
-    find: "isUnresolved: true",
-    replace: "isUnresolved: false",
+    file: "engine/send-change.ts",
+    find: "isUnresolved: true, sinceMs",
+    replace: "isUnresolved: false, sinceMs",
     caughtBy: { workload: "create a replica" },
   },
 

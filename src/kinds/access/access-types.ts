@@ -140,7 +140,7 @@ interface Observed extends BranchContents {
   readonly password: PasswordFacts;
   /** Whether the password is the answer to a change that this process has sent. */
   readonly isAnswered: boolean;
-  /** Whether an operation that changes roles and databases of the branch has not ended. */
+  /** Whether an operation that changes roles and databases of the branch runs. After a minute none is waited for. */
   readonly isConfigInFlight: boolean;
   /** The newest such operation, if it failed: PostgreSQL may not have the roles and databases of the lists. */
   readonly failedConfig: Operation | undefined;

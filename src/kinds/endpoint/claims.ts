@@ -20,7 +20,7 @@ export interface Claim extends Pick<ComputeEndpoint, "key" | "uid" | "creationTi
    * The valid spec of the resource. `undefined`: the resource asks for nothing, because it is Stalled, paused, invalid,
    * being deleted, or only observes.
    */
-  readonly wish: PlacedSpec | undefined;
+  readonly wanted: PlacedSpec | undefined;
 }
 
 /** The claims of all resources of one project. Each method leaves out the asking resource. */
@@ -62,16 +62,16 @@ export class ProjectClaims {
     const withIntent = this.#claims.find(
       ({ uid, intent }) => uid !== self.uid && intent?.branchId === branchId && intent.type === "ReadWrite",
     );
-    return withIntent ?? this.#elder(self, (wish) => wish.branchId === branchId && wish.type === "ReadWrite");
+    return withIntent ?? this.#elder(self, (wanted) => wanted.branchId === branchId && wanted.type === "ReadWrite");
   }
 
   rivalForAdoption(endpoint: ObservedEndpoint, self: ComputeEndpoint): Claim | undefined {
-    return this.#elder(self, (wish, claim) => claim.ownedEndpointId === undefined && adopts(wish, endpoint));
+    return this.#elder(self, (wanted, claim) => claim.ownedEndpointId === undefined && adopts(wanted, endpoint));
   }
 
-  #elder(self: ComputeEndpoint, isRival: (wish: PlacedSpec, claim: Claim) => boolean): Claim | undefined {
+  #elder(self: ComputeEndpoint, isRival: (wanted: PlacedSpec, claim: Claim) => boolean): Claim | undefined {
     return this.#claims
-      .filter((claim) => claim.uid !== self.uid && claim.wish !== undefined && isRival(claim.wish, claim))
+      .filter((claim) => claim.uid !== self.uid && claim.wanted !== undefined && isRival(claim.wanted, claim))
       .filter((claim) => isElder(claim, self))
       .sort((a, b) => (isElder(a, b) ? -1 : 1))
       .at(0);
@@ -90,7 +90,7 @@ export function claimOf(resource: ComputeEndpoint, identity: Identity, place: Br
     creationTimestamp: resource.creationTimestamp,
     ownedEndpointId: recordedEndpointId(resource, identity),
     intent: isIntentOf(resource, createIntent, identity) ? createIntent : undefined,
-    wish: wishOf(resource, place),
+    wanted: wantedOf(resource, place),
   };
 }
 
@@ -114,7 +114,7 @@ function recordedEndpointId(resource: ComputeEndpoint, identity: Identity): stri
   return isCopied ? undefined : resource.claimedId;
 }
 
-function wishOf(resource: ComputeEndpoint, place: BranchPlace): PlacedSpec | undefined {
+function wantedOf(resource: ComputeEndpoint, place: BranchPlace): PlacedSpec | undefined {
   const isIdle = isBeingDeleted(resource) || isPaused(resource) || isObserved(resource);
   const mayAsk = !isIdle && !isTrue(resource.status.conditions, "Stalled");
   const spec = resource.spec.kind === "Valid" ? resource.spec.spec : undefined;
@@ -122,13 +122,13 @@ function wishOf(resource: ComputeEndpoint, place: BranchPlace): PlacedSpec | und
   return mayAsk && spec !== undefined && branchId !== undefined ? { ...spec, branchId } : undefined;
 }
 
-function adopts(wish: PlacedSpec, endpoint: ObservedEndpoint): boolean {
-  const wantedId = wish.adoption?.endpointId;
+function adopts(wanted: PlacedSpec, endpoint: ObservedEndpoint): boolean {
+  const wantedId = wanted.adoption?.endpointId;
   const isWanted =
     wantedId === undefined
-      ? wish.type === "ReadWrite" && endpoint.type === "ReadWrite" && wish.branchId === endpoint.branchId
+      ? wanted.type === "ReadWrite" && endpoint.type === "ReadWrite" && wanted.branchId === endpoint.branchId
       : wantedId === endpoint.id;
-  return hasConsent(wish) && isWanted;
+  return hasConsent(wanted) && isWanted;
 }
 
 export function hasConsent({ adoption }: Pick<PlacedSpec, "adoption">): boolean {

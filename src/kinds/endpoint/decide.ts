@@ -58,7 +58,7 @@ export function decideEndpoint(facts: EndpointFacts, reads: Reads<EndpointTypes>
     const isWanted = !isBeingDeleted(resource) && resource.status.ownership !== undefined;
     return (isWanted ? planOperationWait({ operations, policy }) : undefined) ?? look;
   }
-  return planFromSnapshot({ ...facts, project: snapshot, operations, place: around.place, claims: around.claims() });
+  return planFromSnapshot({ ...facts, snapshot, operations, place: around.place, claims: around.claims() });
 }
 
 /** Plans to store the answer to a create that no status holds yet. `undefined`: there is none. */
@@ -130,14 +130,14 @@ function planStopManaging({ resource, memory }: EndpointFacts): Plan | undefined
 
 /** The endpoint of the record, else the one that `spec.adoption` names, else the read-write endpoint of the branch. */
 function planObserve(spec: PlacedSpec, observation: Observation): Plan {
-  const { project, resource } = observation;
+  const { snapshot, resource } = observation;
   const { ownership, createIntent: intent } = resource.status;
   if (ownership === undefined && intent !== undefined) {
     return planOpenCreate({ intent, spec: undefined }, observation);
   }
   const ofBranch = spec.type === "ReadWrite" ? readWriteEndpointOf(observation, spec.branchId)?.id : undefined;
   const endpointId = ownership?.endpointId ?? spec.adoption?.endpointId ?? ofBranch;
-  const remote = endpointId === undefined ? undefined : remoteStateOf(project, endpointId);
+  const remote = endpointId === undefined ? undefined : remoteStateOf(snapshot, endpointId);
   if (remote === undefined || remote.kind === "Absent") {
     const what = endpointId === undefined ? `no ${spec.type} endpoint that spec names` : `no endpoint ${endpointId}`;
     const remedy = "Correct spec.branchId or spec.adoption.endpointId, or set spec.management to Manage.";

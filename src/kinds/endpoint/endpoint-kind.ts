@@ -53,7 +53,7 @@ export class EndpointsInProject implements KindInProject<EndpointTypes> {
   readonly #named: readonly ComputeEndpoint[];
   readonly deletionWork = deletionWork;
   readonly traitsOf = traitsOf;
-  readonly noteOf = statusBefore;
+  readonly noteOf = endpointNote;
   readonly send = sendEndpointChange;
   readonly statusOf = statusFor;
   /** The endpoints that this reconcile records, by the uid of their resource: two resources never record the same. */
@@ -124,7 +124,7 @@ export class EndpointsInProject implements KindInProject<EndpointTypes> {
       this.#named.map((resource) => {
         const claim = claimOf(resource, identity, this.#placeOf(resource));
         // Of another control plane only what it owns or may have made counts.
-        return planeOf(resource) === planeId ? claim : { ...claim, wish: undefined };
+        return planeOf(resource) === planeId ? claim : { ...claim, wanted: undefined };
       }),
       identity,
     );
@@ -206,7 +206,7 @@ function restarts(what: string): ResourceEvent {
  * Returns the status that the operator stores before it sends a create: it holds the intent. A retry of a create that
  * failed keeps the conditions, so it often writes nothing. `undefined`: nothing must be stored before another change.
  */
-function statusBefore(step: EndpointStep): ComputeEndpointStatus | undefined {
+function endpointNote(step: EndpointStep): ComputeEndpointStatus | undefined {
   const { facts, plan } = step;
   const { status, generation } = facts.resource;
   if (plan?.kind !== "CreateEndpoint") {

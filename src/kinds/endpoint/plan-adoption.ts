@@ -9,7 +9,7 @@ import { type Observation, type Plan, recordOwnership } from "./plan.ts";
 
 export function planNamedAdoption(observation: Observation, spec: PlacedSpec): Plan | undefined {
   const wantedId = hasConsent(spec) ? spec.adoption?.endpointId : undefined;
-  const endpoint = wantedId === undefined ? undefined : observation.project.endpoints.get(wantedId);
+  const endpoint = wantedId === undefined ? undefined : observation.snapshot.endpoints.get(wantedId);
   return endpoint === undefined ? undefined : planAdoption(observation, spec, endpoint);
 }
 
@@ -66,8 +66,8 @@ export function planAdoptOnlyMiss(spec: PlacedSpec): Plan | undefined {
   return stall("AdoptionTargetMissing", message);
 }
 
-export function readWriteEndpointOf({ project }: Observation, branchId: string): ObservedEndpoint | undefined {
-  return [...project.endpoints.values()].find(
+export function readWriteEndpointOf({ snapshot }: Observation, branchId: string): ObservedEndpoint | undefined {
+  return [...snapshot.endpoints.values()].find(
     (endpoint) => endpoint.branchId === branchId && endpoint.type === "ReadWrite",
   );
 }

@@ -38,7 +38,7 @@ export function planOwned(ownership: Ownership, spec: PlacedSpec, observation: O
     return conflict;
   }
   const { endpointId } = ownership;
-  const remote = remoteStateOf(observation.project, endpointId);
+  const remote = remoteStateOf(observation.snapshot, endpointId);
   switch (remote.kind) {
     case "Absent":
       return planReplacement(ownership);
@@ -255,15 +255,15 @@ export function planDeletion({ endpointId }: Ownership, observation: Observation
   if (conflict !== undefined) {
     return conflict;
   }
-  const { project, operations, policy } = observation;
-  switch (remoteStateOf(project, endpointId).kind) {
+  const { snapshot, operations, policy } = observation;
+  switch (remoteStateOf(snapshot, endpointId).kind) {
     case "Absent":
       return { kind: "RemoveFinalizer", cause: "Gone" };
     case "Unknown":
     case "Listed":
       return lookAt(endpointId);
     case "Present":
-      // While an operation of an accepted DELETE runs, it locks the project, so no other DELETE is sent.
+      // An operation of an accepted DELETE locks the project, so for a minute no other DELETE is sent.
       return { kind: "DeleteEndpoint", endpointId, lookAgainMs: pollDelayMs(operations.inFlightForMs, policy) };
   }
 }

@@ -60,9 +60,9 @@ function createUnder(
 }
 
 function newIntent(observation: Observation, spec: PlacedSpec, preIds: string[]): CreateIntent {
-  const { resource, identity, project } = observation;
+  const { resource, identity, snapshot } = observation;
   return {
-    attempt: hashOf([resource.uid, resource.resourceVersion, project.startedAtMs]).slice(0, 10),
+    attempt: hashOf([resource.uid, resource.resourceVersion, snapshot.startedAtMs]).slice(0, 10),
     token: tokenOf(observation),
     ...planeRecord(identity),
     projectId: spec.projectId,
@@ -80,11 +80,11 @@ function isForPlaceOf(intent: CreateIntent, spec: PlacedSpec): boolean {
  * Returns the sorted ids of the endpoints of a branch and type. An entry that cannot be parsed is included, because it
  * may be one of them.
  */
-function presentIds({ project }: Observation, { branchId, type }: Pick<CreateIntent, "branchId" | "type">): string[] {
-  const ids = [...project.endpoints.values()]
+function presentIds({ snapshot }: Observation, { branchId, type }: Pick<CreateIntent, "branchId" | "type">): string[] {
+  const ids = [...snapshot.endpoints.values()]
     .filter((endpoint) => endpoint.branchId === branchId && endpoint.type === type)
     .map(({ id }) => id);
-  return [...ids, ...project.unreadableIds].sort();
+  return [...ids, ...snapshot.unreadableIds].sort();
 }
 
 /** The endpoints that a create may have made: no resource owns them, and they are not in `preIds`. */
@@ -101,15 +101,15 @@ function candidatesOf(
   observation: Observation,
   { branchId, type, preIds }: Pick<CreateIntent, "branchId" | "type" | "preIds">,
 ): Candidates {
-  const { project, claims, resource } = observation;
+  const { snapshot, claims, resource } = observation;
   const isFree = (id: string) => !preIds.includes(id) && claims.ownerOf(id, resource.uid) === undefined;
-  const free = [...project.endpoints.values()].filter((endpoint) => endpoint.type === type && isFree(endpoint.id));
+  const free = [...snapshot.endpoints.values()].filter((endpoint) => endpoint.type === type && isFree(endpoint.id));
   // Usually every endpoint has an owner, and no token must be computed.
   const token = free.length === 0 ? "" : tokenOf(observation);
   return {
     own: free.filter(({ name }) => tokenIn(name) === token),
-    nameless: project.echoesNames ? [] : free.filter((endpoint) => endpoint.branchId === branchId),
-    unreadableIds: project.unreadableIds.filter(isFree),
+    nameless: snapshot.echoesNames ? [] : free.filter((endpoint) => endpoint.branchId === branchId),
+    unreadableIds: snapshot.unreadableIds.filter(isFree),
   };
 }
 
@@ -185,9 +185,9 @@ function planUnresolved(situation: OpenCreate, observation: Observation, candida
  * Returns the milliseconds until a list can prove that no POST can still take effect. If this process knows nothing about
  * the intent, an earlier process may have sent a POST just before.
  */
-function settleLeftMs({ memory: { posts }, project, policy }: Observation, { attempt }: CreateIntent): number {
+function settleLeftMs({ memory: { posts }, snapshot, policy }: Observation, { attempt }: CreateIntent): number {
   return posts?.attempt === attempt
-    ? posts.sinceMs + policy.createSettleMs - project.startedAtMs
+    ? posts.sinceMs + policy.createSettleMs - snapshot.startedAtMs
     : policy.createSettleMs;
 }
 

@@ -49,7 +49,7 @@ export interface OperationFacts {
 export interface Observation extends EndpointFacts {
   /** The branch that spec names. @default by its id */
   readonly place?: BranchPlace;
-  readonly project: ProjectSnapshot;
+  readonly snapshot: ProjectSnapshot;
   readonly claims: ProjectClaims;
   readonly operations: OperationFacts;
 }
@@ -141,7 +141,7 @@ export function recordOwnership(
   endpoint: ObservedEndpoint,
   origin: Ownership["origin"],
 ): Plan {
-  return remoteStateOf(observation.project, endpoint.id).kind === "Present"
+  return remoteStateOf(observation.snapshot, endpoint.id).kind === "Present"
     ? { kind: "RecordOwnership", ownership: ownershipOf(observation, endpoint, origin), endpoint }
     : lookAt(endpoint.id);
 }

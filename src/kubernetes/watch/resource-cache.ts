@@ -10,8 +10,8 @@ interface ResourceCacheOptions<Resource> {
 /**
  * The latest known state of each object, with an index by project.
  * Guarantees: it never returns an object older than the last own write, read or event. Only lists and events add
- * objects. `onChange` reports every change by another client once. It does not report our own writes, because their
- * caller decides what comes next. It reports our own deletions.
+ * objects. `onChange` reports every change by another client once. Our own writes are not reported, because their
+ * caller decides what comes next, unless the watch shows them before their answer. Our own deletions are reported.
  */
 export class ResourceCache<Resource extends StoredIdentity> {
   readonly #options: ResourceCacheOptions<Resource>;

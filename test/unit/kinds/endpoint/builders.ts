@@ -167,7 +167,7 @@ export function claim(change: Partial<Claim> = {}): Claim {
     creationTimestamp: timeAt(-9_000_000),
     ownedEndpointId: undefined,
     intent: undefined,
-    wish: undefined,
+    wanted: undefined,
     ...change,
   };
 }
@@ -236,7 +236,7 @@ export function observation(change: ObservationChange = {}): Observation {
     memory: change.memory ?? memory(),
     grant: change.grant ?? fullGrant,
     place: change.place ?? byId,
-    project: {
+    snapshot: {
       startedAtMs: change.startedAtMs ?? monotonicMs,
       endpoints: new Map(listed.map((each) => [each.id, each])),
       unreadableIds: change.unreadableIds ?? [],
@@ -319,7 +319,7 @@ export interface Row {
 
 /** Returns the step of a plan that was carried out with this outcome. */
 export function stepOf(given: Observation, outcome: EndpointOutcome, plan: Plan = planFor(given)): EndpointStep {
-  const reads = { project: { snapshot: given.project } as ProjectReads };
+  const reads = { project: { snapshot: given.snapshot } as ProjectReads };
   return { facts: given, reads, plan, outcome };
 }
 

@@ -68,7 +68,7 @@ it.each([
 const self = resource();
 const [owner, byToken, byIntent, forBranch, forAdoption] = ["owner", "token", "intent", "branch", "adoption"];
 const open = (change: Parameters<typeof intent>[0] = {}) => ({ intent: intent({ token: "theirs", ...change }) });
-const wishing = (change: Parameters<typeof spec>[0] = {}) => ({ wish: { ...spec(change), branchId: branch } });
+const wishing = (change: Parameters<typeof spec>[0] = {}) => ({ wanted: { ...spec(change), branchId: branch } });
 const adoptingHere = wishing({ adoption: { policy: "AdoptOrCreate" } });
 const adopting = (endpointId: string) => wishing({ adoption: { policy: "AdoptOnly", endpointId } });
 const younger = { creationTimestamp: timeAt(0) };

@@ -257,8 +257,8 @@ describe("a wait", () => {
     const known = step(waiting(whenIdle)).status;
     const listed = (status: ComputeEndpointStatus, isSuspended = false) => {
       const given = waiting(whenIdle, { ...status, observedGeneration: 1 });
-      const project = { ...given.project, readsById: new Set<string>() };
-      return planFor({ ...given, project, operations: { ...given.operations, isSuspended } }).kind;
+      const snapshot = { ...given.snapshot, readsById: new Set<string>() };
+      return planFor({ ...given, snapshot, operations: { ...given.operations, isSuspended } }).kind;
     };
     expect([listed(known), listed(known, true), listed({})]).toEqual(["Settled", "Look", "Look"]);
   });
