@@ -79,7 +79,7 @@ export interface WaitingChange {
  * | rule | why |
  * |---|---|
  * | deletions come first | other changes may wait for what they free |
- * | then creates whose intent is stored | work that has begun ends before other work begins |
+ * | then creates whose intent is stored | else each new resource of a locked project would store an intent, and settle after a restart |
  * | all other changes come last | |
  * | within each of these, namespaces take turns | a burst of one namespace does not delay another |
  * | within a namespace, the oldest comes first | |

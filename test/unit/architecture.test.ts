@@ -264,7 +264,7 @@ test.each([
   ["src", 19_772, (path: string) => !path.startsWith("sandbox/")],
   ["src", 13_429, (path: string) => path.startsWith("sandbox/")],
   ["tools", 10_326, () => true],
-  ["test", 41_860, () => true],
+  ["test", 41_861, () => true],
 ])("%s → at most %d lines", async (folder, limit, isCounted) => {
   const files = [...(await readSources(folder))].filter(([path]) => isCounted(path));
   const lines = files.reduce((sum, [, source]) => sum + source.split("\n").length - 1, 0);

@@ -2,7 +2,7 @@
 import { describe, expect, it, test } from "vitest";
 import { ControlPlaneError, type ControlPlaneReason } from "../../../src/domain/control-plane-error.ts";
 import { KubernetesError } from "../../../src/domain/resource-store.ts";
-import { firstChange } from "../../../src/engine/schedule.ts";
+import { firstChange, type WaitingChange } from "../../../src/engine/schedule.ts";
 import { conditionOf } from "../../../src/resource/conditions.ts";
 import { ToyScene } from "./toy-scene.ts";
 
@@ -259,6 +259,7 @@ describe("lock, turn and budget", () => {
 /** Waiting changes as `precedence namespace sinceMs`. */
 it.each([
   ["a deletion comes before all", ["Other a 1", "OpenCreate a 1", "Deletion b 9"], undefined, 2],
+  ["an open create comes after a deletion", ["OpenCreate a 1", "Deletion b 9"], undefined, 1],
   ["an open create comes before others", ["Other a 1", "OpenCreate b 9"], undefined, 1],
   ["namespaces take turns", ["Other a 1", "Other a 2", "Other b 9"], "a", 2],
   ["after the last namespace the first one follows", ["Other a 9", "Other b 1"], "b", 0],
@@ -266,7 +267,7 @@ it.each([
   ["nothing waits", [], "a", undefined],
 ] as const)("%s", (_, texts, last, first) => {
   const waiting = texts.map((text, at) => {
-    const [precedence, namespace = "", sinceMs] = text.split(" ") as ["Other", string, string];
+    const [precedence, namespace, sinceMs] = text.split(" ") as [WaitingChange["precedence"], string, string];
     return { precedence, namespace, sinceMs: Number(sinceMs), uid: `${at}` };
   });
   expect(firstChange(waiting, last)?.uid).toBe(first === undefined ? undefined : `${first}`);
