@@ -145,6 +145,7 @@ export async function isUnchangedInKubernetes(context: AccessContext, resource: 
     SecretExists: secret.kind === "Foreign",
     SecretsForbidden: secret.kind === "Forbidden",
     PasswordMissing: false,
+    ConfigurationFailed: resource.status.secret === undefined || isSecretUntouched({ secret, resource }),
   };
   return isCauseThere[stalled] ?? true;
 }
