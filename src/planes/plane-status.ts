@@ -175,7 +175,7 @@ export function planeEvents(
   const stalls = eventsOfTrouble(before.conditions, next.conditions);
   const shown = kind === "ControlPlane" ? stalls : stalls.map((event) => ({ ...event, note }));
   const isNewlyReady = isTrue(next.conditions, "Ready") && !isTrue(before.conditions, "Ready");
-  const ready = normal("ControlPlaneReady", "Reconcile", "The operator can use the control plane.");
+  const ready = normal("ControlPlaneReady", "Reconcile", "Its API key can be read, and no call to it fails.");
   return [...shown, ...(isNewlyReady ? [ready] : [])];
 }
 

@@ -72,6 +72,14 @@ describe("events", () => {
     },
   );
 
+  it("a new ControlPlane that no call has used → its event does not say that it works", () => {
+    const [event] = planeEvents(
+      { kind: "ControlPlane", status: {} },
+      planeStatus({ ...usual, credentials: "Unknown" }),
+    );
+    expect(event).toMatchObject({ reason: "ControlPlaneReady", note: expect.not.stringContaining("can use") });
+  });
+
   it("a ControlPlane becomes Stalled → the event has the message of the condition", () => {
     const { status } = parseClusterControlPlane(planeSaying("SecretNotFound"));
     const [event] = planeEvents({ kind: "ControlPlane", status: {} }, status);
