@@ -134,7 +134,7 @@ const ofKey = {
   Unknown: {
     status: "Unknown",
     reason: "KeyNotUsedYet",
-    message: "The API key can be read. No resource has used the control plane yet.",
+    message: "The API key can be read. No call has shown yet whether the control plane accepts it.",
   },
 } as const;
 

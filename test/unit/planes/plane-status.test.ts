@@ -37,6 +37,13 @@ describe("status", () => {
     if (!("resource" in change)) expect(checkConditions(status, 1)).toEqual([]);
   });
 
+  it("the first call got no answer → CredentialsValid does not say that nothing was sent", () => {
+    const { conditions } = planeStatus({ ...usual, credentials: "Unknown", currentError: outage });
+    expect(conditionOf(conditions, "CredentialsValid")).toMatchObject({
+      ...{ status: "Unknown", message: expect.stringContaining("No call has shown yet") },
+    });
+  });
+
   it("a deletion that waits → says for how many resources", () => {
     const { conditions } = planeStatus({ ...usual, resource: deleted });
     expect(conditionOf(conditions, "Reconciling")).toMatchObject({ reason: "InUse" });
