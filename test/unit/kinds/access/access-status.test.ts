@@ -82,6 +82,16 @@ test.each<[string, string, AccessStep]>([
   expect(conditionOf(conditions, type)).toMatchObject({ status: "True", reason });
 });
 
+test("an operation is acknowledged on a DatabaseAccess → the message of Ready says that this means nothing", () => {
+  const { conditions } = accessStatus(
+    context(),
+    stepOf(settled, nothingSent, { asked: { acknowledgeOperation: "op-1" } }),
+  );
+  expect(conditionOf(conditions, "Ready")?.message).toContain(
+    'ignores these annotations: acknowledge-operation="op-1"',
+  );
+});
+
 const windows = [{ schedule: "0 13 * * *", durationSeconds: 900 }];
 const password = { roleUpdatedTime: role.updatedTime, knownSinceTime: hourAgo };
 const knowing = (change: object = {}) => ({ status: { ...settledStatus, password: { ...password, ...change } } });
