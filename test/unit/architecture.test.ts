@@ -256,7 +256,7 @@ test.each([
   ["src", 19_671, (path: string) => !path.startsWith("sandbox/")],
   ["src", 14_200, (path: string) => path.startsWith("sandbox/")],
   ["tools", 10_256, () => true],
-  ["test", 41_519, () => true],
+  ["test", 41_510, () => true],
 ])("%s → at most %d lines", async (folder, limit, isCounted) => {
   const files = [...(await readSources(folder))].filter(([path]) => isCounted(path));
   const lines = files.reduce((sum, [, source]) => sum + source.split("\n").length - 1, 0);
