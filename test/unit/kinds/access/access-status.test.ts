@@ -64,10 +64,21 @@ function failed(reason: ControlPlaneReason): AccessStep["outcome"] {
 const accepted = { kind: "Accepted", answer: operations } as const;
 const settled = { kind: "Settled" } as const;
 const deleted = { isDeleted: true };
+const failedConfig = observedOperation({
+  ...{ id: "op-1", projectId: "p-1", branchId: main, createdTime: now, action: "apply_config", status: "failed" },
+});
+const failedReset = {
+  status: { ...settledStatus, password: { ...settledStatus.password, operationId: "op-1" } },
+  ...{ listed: [failedConfig], read: { failedConfig } },
+};
+const spec = { password: { secretRef: { name: "given", key: "pw" } } };
 
 test.each<[string, string, AccessStep]>([
   ["everything is as it should be", "Ready UpToDate", stepOf(settled, nothingSent)],
   ["the Secret was written", "Ready UpToDate", stepOf(write, written)],
+  ["the operation of a reset failed", "Stalled ConfigurationFailed", stepOf(settled, nothingSent, failedReset)],
+  ["so it did, and the Secret was written", "Stalled ConfigurationFailed", stepOf(write, written, failedReset)],
+  ["so it did, and a person gives the password", "Ready UpToDate", stepOf(write, written, { ...failedReset, spec })],
   ["the role was created", "Reconciling CreatingRole", stepOf(createRole, accepted)],
   ["the role cannot be created", "Reconciling Retrying", stepOf(createRole, failed("Rejected"))],
   ["the role was deleted", "Reconciling Deleting", stepOf(dropRole, accepted, deleted)],
