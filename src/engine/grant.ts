@@ -1,6 +1,6 @@
 /** What a namespace may do in a project, and why a control plane cannot be used, as decisions see it. */
 import type { BranchPlace } from "../resource/branch-place.ts";
-import { grantAnnotation } from "../resource/names.ts";
+import { branchesOfAnnotation, grantAnnotation } from "../resource/names.ts";
 
 export interface ProjectGrant {
   readonly mayChange: boolean;
@@ -41,21 +41,23 @@ export interface PlaneProblem {
   readonly message: string;
 }
 
-/**
- * Returns the message for the reason ProjectNotGranted. It names the annotation and the project of spec, and nothing
- * about the project's contents.
- */
-export function notGrantedMessage(namespace: string, projectId: string, what: keyof typeof notGranted): string {
+/** The smallest entry of an annotation that allows a place: all branches of a parent, or the project. */
+export const grantEntry = (projectId: string, place: BranchPlace | { readonly parent: string }): string =>
+  "parent" in place && place.parent ? `${projectId}/${place.parent}` : projectId;
+
+/** The message for the reason ProjectNotGranted: it says nothing about the project's contents. @param entry of `grantEntry` */
+export function notGrantedMessage(namespace: string, entry: string, what: MissingRight): string {
   const [why, orElse = ""] = notGranted[what];
-  const start =
-    what === "deleteAdopted" ? "This deletion concerns something that the operator may not have created. " : "";
-  const ask = `Ask an administrator of the cluster to add ${projectId} to the annotation ${grantAnnotation} of Namespace ${namespace}, or to spec.projects of the ClusterControlPlane if it has that list`;
-  return `${start}Namespace ${namespace} has no grant for project ${projectId}, ${why}. ${ask}${orElse}.`;
+  const [projectId = ""] = entry.split("/");
+  const annotation = entry === projectId ? grantAnnotation : branchesOfAnnotation;
+  const ask = `Ask an administrator of the cluster to add ${entry} to the annotation ${annotation} of Namespace ${namespace}, or ${projectId} to spec.projects of the ClusterControlPlane if it has that list`;
+  return `Namespace ${namespace} has no grant for project ${projectId}, ${why}. ${ask}${orElse}.`;
 }
 
+export type MissingRight = keyof typeof notGranted;
 const notGranted = {
   change: ["so the operator creates and changes nothing there"],
   adopt: ["and an adoption needs one", ", or remove spec.adoption"],
   observe: ["and observing an endpoint needs one"],
-  deleteAdopted: ["so the operator does not delete it", ", or set the deletionPolicy to Retain"],
+  deleteAdopted: ["so the operator deletes nothing that others may have made", ", or set the deletionPolicy to Retain"],
 } as const;

@@ -250,6 +250,7 @@ const onlyOn: ReadonlyMap<string, string> = new Map([
   [annotations.wakeRequestedAt, "ComputeEndpoint"],
   [annotations.suspendRequestedAt, "ComputeEndpoint"],
   [annotations.approveChange, "ComputeEndpoint"],
+  [annotations.acknowledgeOperation, "ComputeEndpoint"],
   [annotations.resolveCreate, "ComputeEndpoint"],
   [annotations.resetRequestedAt, "DatabaseBranch"],
   [annotations.rotateRequestedAt, "DatabaseAccess"],

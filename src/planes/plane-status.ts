@@ -134,7 +134,7 @@ const ofKey = {
   Unknown: {
     status: "Unknown",
     reason: "KeyNotUsedYet",
-    message: "The API key can be read. No resource has used the control plane yet.",
+    message: "The API key can be read. No call has shown yet whether the control plane accepts it.",
   },
 } as const;
 
@@ -177,7 +177,7 @@ export function planeEvents(
   const stalls = eventsOfTrouble(before.conditions, next.conditions);
   const shown = kind === "ControlPlane" ? stalls : stalls.map((event) => ({ ...event, note }));
   const isNewlyReady = isTrue(next.conditions, "Ready") && !isTrue(before.conditions, "Ready");
-  const ready = normal("ControlPlaneReady", "Reconcile", "The operator can use the control plane.");
+  const ready = normal("ControlPlaneReady", "Reconcile", "Its API key can be read, and no call to it fails.");
   return [...shown, ...(isNewlyReady ? [ready] : [])];
 }
 

@@ -20,7 +20,7 @@ export type BranchPlace =
       readonly copy: string;
     }
   /** There is no DatabaseBranch, it is being deleted, made or reset, or its record does not prove a branch. */
-  | { readonly kind: "Unproven"; readonly name: string; readonly isUnfinished?: boolean }
+  | { readonly kind: "Unproven"; readonly name: string; readonly isUnfinished?: boolean; readonly parent?: string }
   /** The DatabaseBranch is of another project or control plane. */
   | { readonly kind: "Mismatch"; readonly name: string };
 
@@ -40,11 +40,12 @@ export function placeOf(resource: ComputeEndpoint, find: FindBranch, identity: I
   if (projectId !== projectIdOf(resource) || planeId !== planeOf(resource)) {
     return { kind: "Mismatch", name };
   }
-  const { parent } = branch.spec.spec;
+  const { parent: ref } = branch.spec.spec;
+  const parent = ref?.name ?? ref?.branchId ?? "";
   const { ownership, lastResetTime: copy = "Created", resetIntent, state = "", conditions } = branch.status;
   const isShown = ["init", "resetting"].includes(state) || conditionOf(conditions, "Ready")?.reason === "Resetting";
   const isUnfinished = isShown || resetIntent !== undefined;
   return ownership !== undefined && !isUnfinished && isRecordOf(branch, ownership, identity)
-    ? { kind: "Proven", branchId: ownership.branchId, parent: parent?.name ?? parent?.branchId ?? "", copy }
-    : { kind: "Unproven", name, ...(isUnfinished && { isUnfinished }) };
+    ? { kind: "Proven", branchId: ownership.branchId, parent, copy }
+    : { kind: "Unproven", name, parent, ...(isUnfinished && { isUnfinished }) };
 }

@@ -20,7 +20,7 @@ export interface Replica {
 }
 
 /** A change that a replica asked for, at the control plane or in Kubernetes. */
-export interface ReplicaWrite {
+interface ReplicaWrite {
   /** The name of the replica. */
   readonly writer: string;
   /** When the request arrived, in epoch milliseconds. */

@@ -3,7 +3,7 @@ import type { Dashboard, Panel } from "@grafana/grafana-foundation-sdk/dashboard
 import type { Dataquery } from "@grafana/grafana-foundation-sdk/prometheus";
 
 /** The values that a user has chosen above the panels. `All` is the pattern of its variable. */
-export interface Choice {
+interface Choice {
   readonly job: string;
   readonly namespace: string;
   readonly name: string;

@@ -4,7 +4,7 @@ import { type MonitoringServer, startAlertmanager, startPrometheus } from "./pro
 import { startWebhookReceiver, type WebhookReceiver } from "./webhook-receiver.ts";
 
 /** The targets, and the programs. */
-export interface MonitoringStackOptions {
+interface MonitoringStackOptions {
   /** The programs, from `resolveAssets`. */
   readonly assets: Readonly<Record<"prometheus" | "alertmanager", string>>;
   /** The addresses of the metrics pages: `127.0.0.1:8080`. */

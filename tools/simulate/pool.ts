@@ -34,6 +34,7 @@ export async function runInThreads(range: Range, onReport: (report: Report) => v
       next = Math.min(end, first + batch);
       for (const report of await ask(worker, { task, first, beyond: next })) onReport(report);
     }
+    worker.unref();
     idle.push(worker);
   };
   await Promise.all(Array.from({ length: Math.min(mostThreads, availableParallelism()) }, work));
@@ -48,6 +49,5 @@ function ask(worker: Worker, share: Share): Promise<readonly Report[]> {
   return promise.finally(() => {
     worker.off("message", resolve);
     worker.off("error", reject);
-    worker.unref();
   });
 }

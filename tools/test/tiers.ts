@@ -45,7 +45,7 @@ export const tiers: readonly Tier[] = [
     name: "contract",
     queue: "Second",
     assets: [],
-    wantedAssets: ["promtool", "prometheus", "alertmanager", "actionlint"],
+    wantedAssets: ["promtool", "actionlint"],
     testTimeoutMs: 300_000,
     workers: 2,
     deadlineMs: 10 * 60_000,
@@ -70,7 +70,7 @@ export const tiers: readonly Tier[] = [
     name: "e2e",
     queue: "Second",
     assets: withApiServer,
-    wantedAssets: ["prometheus", "promtool", "alertmanager", "cosign", "helm", "crane", "registry"],
+    wantedAssets: ["prometheus", "alertmanager", "cosign", "helm", "crane", "registry"],
     // Further outputs: of the command line, the sandbox, the plugin, the demo, the demo's operator, and the pager.
     leaves: {
       logs: [

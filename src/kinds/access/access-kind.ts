@@ -2,7 +2,7 @@
 import type { BranchPath } from "../../domain/branch.ts";
 import type { ControlPlane, RoleChange } from "../../domain/control-plane.ts";
 import { KubernetesError, normal, type ResourceStore } from "../../domain/resource-store.ts";
-import { mayUse, notGrantedMessage } from "../../engine/grant.ts";
+import { grantEntry, mayUse, notGrantedMessage } from "../../engine/grant.ts";
 import type { Kind, KindInProject, PlanTraits, ProjectFacts, Reads } from "../../engine/kind.ts";
 import type { DatabaseAccess } from "../../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessStatus } from "../../resource/database-access-schema.ts";
@@ -87,8 +87,9 @@ class AccessesInProject implements KindInProject<AccessTypes> {
     }
     const reference = referenceOf(this.#context, resource);
     const wanted = reference.kind === "Named" ? reference.projectId : problem && projectId;
-    const isMissing = wanted !== undefined && !mayUse(grantOf(namespace, wanted), placeFor(this.#context, resource));
-    return isMissing ? notGrantedMessage(namespace, wanted, "change") : undefined;
+    const place = placeFor(this.#context, resource);
+    const isMissing = wanted !== undefined && !mayUse(grantOf(namespace, wanted), place);
+    return isMissing ? notGrantedMessage(namespace, grantEntry(wanted, place), "change") : undefined;
   }
 
   observe(facts: AccessFacts, { project }: Reads<AccessTypes>, from?: ControlPlane): Promise<AccessReads> {

@@ -1,5 +1,5 @@
 /** Computes status and events of a DatabaseAccess from the result of one reconcile. */
-import { isInFlight } from "../../domain/operation.ts";
+import { outcomeOf } from "../../domain/operation.ts";
 import { normal, type ResourceEvent, type SecretWriteCause, warning } from "../../domain/resource-store.ts";
 import {
   commonSummary,
@@ -11,6 +11,7 @@ import {
   whileDeleting,
   withoutEmpty,
 } from "../../engine/summary.ts";
+import { failureCause } from "../../operations/status-operations.ts";
 import { secondsTime } from "../../resource/conditions.ts";
 import { secretKeyOf } from "../../resource/database-access.ts";
 import type { DatabaseAccessStatus } from "../../resource/database-access-schema.ts";
@@ -33,10 +34,19 @@ export function accessStatus(context: AccessContext, step: AccessStep): Database
   const changed = { ...resource.status, ...changesOf(context, step) };
   const wait = rotationWait(context, { ...resource, status: changed });
   const message = `Role and database exist, and the Secret holds the connection data.${wait}`;
-  const ready: Summary = { kind: "Ready", reason: "UpToDate", message };
+  const ready: Summary = failedReset(observationAfter(context, step)) ?? { kind: "Ready", reason: "UpToDate", message };
   const summary = whileDeleting(resource, summaryOf(step, ready), accessWording);
   const conditions = conditionsAfter(step.facts, summary);
   return withoutEmpty({ ...changed, ...handledAfter(step, summary), conditions });
+}
+
+/** The Secret is written all the same. The operator does not reset again, because a program may use the password. */
+function failedReset({ failedConfig, resetOperation }: Partial<AccessObservation> = {}): Summary | undefined {
+  if (failedConfig === undefined || resetOperation === undefined || outcomeOf(resetOperation) !== "Failed") {
+    return undefined;
+  }
+  const message = `The operation apply_config, which brings the new password to PostgreSQL, failed${failureCause(resetOperation)}. PostgreSQL may not accept the password in the Secret. For another one, annotate this resource with ${annotations.rotateRequestedAt}=<any new value>.`;
+  return { kind: "Stalled", reason: "ConfigurationFailed", message };
 }
 
 function summaryOf(step: AccessStep, ready: Summary): Summary {
@@ -135,7 +145,7 @@ function settledChanges(context: AccessContext, observation: AccessObservation):
 
 function passwordStatus(observation: AccessObservation, isRotated: boolean, now: string) {
   const before = observation.resource.status.password;
-  const { password, resetOperation } = observation;
+  const { password, resetOperation: operation } = observation;
   const listed = roleIn(observation)?.updatedTime ?? "";
   const roleUpdatedTime = password.kind === "Known" ? listed : (before?.roleUpdatedTime ?? listed);
   const isSame = before?.roleUpdatedTime === roleUpdatedTime;
@@ -145,7 +155,7 @@ function passwordStatus(observation: AccessObservation, isRotated: boolean, now:
     knownSinceTime: isSame ? before.knownSinceTime : now,
     ...(rotatedTime !== undefined && { rotatedTime }),
     ...(!isRotated && before?.rotation && { rotation: before.rotation }),
-    ...(resetOperation && isInFlight(resetOperation) && { operationId: resetOperation.id }),
+    ...(operation && outcomeOf(operation) !== "Succeeded" && { operationId: operation.id }),
   };
 }
 

@@ -157,7 +157,7 @@ export interface AccessObservation extends Observed {
   readonly objects: readonly AccessObject[];
   /** The password reset that this resource has begun; `undefined`: none. A note in a copied status does not count. */
   readonly openReset: NonNullable<DatabaseAccessStatus["password"]>["rotation"];
-  /** The last reset's operation, which status names because it had not ended; `undefined`: none, or no list shows it. */
+  /** The operation of the last reset; `undefined`: it had succeeded, no list shows it, or the password is given. */
   readonly resetOperation: Operation | undefined;
   /** When the password must be reset because of its age, in epoch milliseconds. Infinity: never. */
   readonly rotationDueMs: number;

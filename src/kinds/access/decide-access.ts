@@ -1,5 +1,4 @@
 /** Decides about one DatabaseAccess: what to read next, and what follows from the reads. */
-import { outcomeOf } from "../../domain/operation.ts";
 import type { SecretWriteCause } from "../../domain/resource-store.ts";
 import { isSameStored } from "../../domain/same-stored.ts";
 import { type Reads, stall, wait } from "../../engine/kind.ts";
@@ -110,7 +109,6 @@ export function planAccess(observation: AccessObservation): Plan {
     planConfiguration(observation) ??
     planRotation(observation) ??
     planFailedConfiguration(observation) ??
-    planFailedReset(observation) ??
     planPassword(observation) ??
     planSecret(observation) ?? { kind: "Settled" }
   );
@@ -176,15 +174,6 @@ function planFailedConfiguration({ failedConfig, resource, objects, endpoint }: 
     return undefined;
   }
   const message = `The operation apply_config, which brings role and database to PostgreSQL, failed${failureCause(failedConfig)}. The Secret waits until another one succeeds. For one, change the size of the ComputeEndpoint.`;
-  return stall("ConfigurationFailed", message);
-}
-
-/** The operator does not reset again by itself, because a program may use the password. */
-function planFailedReset({ failedConfig, resetOperation }: AccessObservation): Plan | undefined {
-  if (failedConfig === undefined || resetOperation === undefined || outcomeOf(resetOperation) !== "Failed") {
-    return undefined;
-  }
-  const message = `The operation apply_config, which brings the new password to PostgreSQL, failed${failureCause(resetOperation)}. PostgreSQL may not accept the password in the Secret. For another one, annotate this resource with ${annotations.rotateRequestedAt}=<any new value>.`;
   return stall("ConfigurationFailed", message);
 }
 

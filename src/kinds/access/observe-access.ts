@@ -145,6 +145,7 @@ export async function isUnchangedInKubernetes(context: AccessContext, resource: 
     SecretExists: secret.kind === "Foreign",
     SecretsForbidden: secret.kind === "Forbidden",
     PasswordMissing: false,
+    ConfigurationFailed: resource.status.secret === undefined || isSecretUntouched({ secret, resource }),
   };
   return isCauseThere[stalled] ?? true;
 }
@@ -159,10 +160,12 @@ export function observationOf(
     return undefined;
   }
   const recorded = recordedObjects(resource, context.identity);
+  const { password } = resource.status;
   const { endpointId } = own.endpoint;
   const endpoint = project?.snapshot?.endpoints.get(endpointId);
   const operations = project?.operations.operations ?? [];
   const ofEndpoint = operations.filter((each) => each.endpointId === endpointId);
+  const isComputeIdle = endpoint !== undefined && isIdle(endpoint, ofEndpoint);
   return {
     ...own,
     resource,
@@ -173,13 +176,9 @@ export function observationOf(
     settings: context.settingsOf(context.planeId),
     objects: observedObjects({ ...own, spec, objects: recorded }, memory.posts),
     // Without valid records, the note may be that of another resource.
-    openReset: recorded.length === 0 ? undefined : resource.status.password?.rotation,
-    resetOperation: operations.find(({ id }) => id === resource.status.password?.operationId),
-    rotationDueMs: rotationDueMs(
-      { ...context, nowMs },
-      resource,
-      endpoint !== undefined && isIdle(endpoint, ofEndpoint),
-    ),
+    openReset: recorded.length === 0 ? undefined : password?.rotation,
+    resetOperation: spec.password?.secretRef ? undefined : operations.find(({ id }) => id === password?.operationId),
+    rotationDueMs: rotationDueMs({ ...context, nowMs }, resource, isComputeIdle),
   };
 }
 

@@ -1,7 +1,7 @@
 import type { BranchList } from "../../domain/branch.ts";
 import type { ControlPlane } from "../../domain/control-plane.ts";
 import type { ResourceStore } from "../../domain/resource-store.ts";
-import { mayBranchFrom, notGrantedMessage } from "../../engine/grant.ts";
+import { grantEntry, mayBranchFrom, notGrantedMessage } from "../../engine/grant.ts";
 import type { Kind, KindInProject, PlanTraits, ProjectFacts, Reads } from "../../engine/kind.ts";
 import { pollDelayMs } from "../../engine/schedule.ts";
 import { branchProjectKey, type DatabaseBranch } from "../../resource/database-branch.ts";
@@ -68,9 +68,10 @@ export class BranchesInProject implements KindInProject<BranchTypes> {
   missingGrant(resource: DatabaseBranch): string | undefined {
     const { grantOf, projectId } = this.#project;
     const { namespace } = resource.key;
-    const { parent } = resource.spec.kind === "Valid" ? resource.spec.spec : {};
-    const isGranted = mayBranchFrom(grantOf(namespace, projectId), parent?.name ?? parent?.branchId ?? "");
-    return isGranted || isBeingDeleted(resource) ? undefined : notGrantedMessage(namespace, projectId, "change");
+    const { parent: ref } = resource.spec.kind === "Valid" ? resource.spec.spec : {};
+    const parent = ref?.name ?? ref?.branchId ?? "";
+    const isGranted = isBeingDeleted(resource) || mayBranchFrom(grantOf(namespace, projectId), parent);
+    return isGranted ? undefined : notGrantedMessage(namespace, grantEntry(projectId, { parent }), "change");
   }
 
   decide(facts: BranchFacts, reads: Reads<BranchTypes>): Plan {

@@ -82,8 +82,7 @@ function refusedForLimit({ plan, outcome }: BranchStep): Summary | undefined {
   if (!isRefused || !/limit/i.test(outcome.error.message)) {
     return undefined;
   }
-  const { reason, message } = stalls.limitReached(outcome.error.message);
-  return { kind: "Stalled", reason, message };
+  return { ...stalls.limitReached(outcome.error.message), kind: "Stalled" };
 }
 
 /** The branch as the step leaves it: from the answer, else from the reads. `undefined`: it was not seen. */

@@ -1,7 +1,7 @@
 /** Decides about one ComputeEndpoint from what was read, after the checks that every kind has, and which rights it needs. */
 import { outcomeOf } from "../../domain/operation.ts";
 import { invalidSpec } from "../../engine/decision.ts";
-import { mayUse, notGrantedMessage, type ProjectGrant } from "../../engine/grant.ts";
+import { grantEntry, type MissingRight, mayUse, notGrantedMessage, type ProjectGrant } from "../../engine/grant.ts";
 import { type CommonPlan, type Reads, stall, wait } from "../../engine/kind.ts";
 import { type ProjectReads, remoteStateOf } from "../../engine/project-reads.ts";
 import { type LogSubject, reduceOperations } from "../../operations/reduce-operations.ts";
@@ -175,14 +175,13 @@ export function deletionWork(resource: ComputeEndpoint): "Nothing" | "Retained" 
 
 export function missingGrant(resource: ComputeEndpoint, grant: ProjectGrant, place: BranchPlace): string | undefined {
   const missing = missingRight(resource, grant, place);
-  return missing && notGrantedMessage(resource.key.namespace, workProjectOf(resource), missing);
+  const { ownership } = resource.status;
+  const isForeign = ownership === undefined ? isAsking(resource) : ownership.origin === "Adopted";
+  const entry = grantEntry(workProjectOf(resource), missing === "change" && !isForeign ? place : byId);
+  return missing && notGrantedMessage(resource.key.namespace, entry, missing);
 }
 
-function missingRight(
-  resource: ComputeEndpoint,
-  grant: ProjectGrant,
-  place: BranchPlace,
-): "change" | "adopt" | "deleteAdopted" | "observe" | undefined {
+function missingRight(resource: ComputeEndpoint, grant: ProjectGrant, place: BranchPlace): MissingRight | undefined {
   const { mayChange, mayAdopt } = grant;
   const { ownership, createIntent } = resource.status;
   const isAdopted = ownership?.origin === "Adopted";
@@ -191,13 +190,9 @@ function missingRight(
     const isForeign = isAdopted || (ownership?.origin === "Presumed" && place.kind === "ById");
     return isForeign && !mayAdopt ? "deleteAdopted" : undefined;
   }
-  if (isObserved(resource)) {
-    return mayAdopt ? undefined : "observe";
-  }
+  if (isObserved(resource)) return mayAdopt ? undefined : "observe";
   const isAdopting = ownership === undefined && createIntent === undefined && isAsking(resource);
-  if (!mayUse(grant, place) || (isAdopted && !mayChange)) {
-    return "change";
-  }
+  if (!mayUse(grant, place) || (isAdopted && !mayChange)) return "change";
   return isAdopting && !mayAdopt ? "adopt" : undefined;
 }
 

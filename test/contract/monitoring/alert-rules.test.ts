@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { alerts, type Rule, ruleGroups } from "../../../tools/monitoring/rule-files.ts";
-import { monitoringTool } from "../../support/monitoring-tools.ts";
+import { promtoolPath } from "../../support/promtool-path.ts";
 import { alertCases } from "./alert-cases.ts";
 import type { AlertCase, Firing } from "./alert-series.ts";
 
@@ -98,12 +98,12 @@ async function runEveryCase(binary: string): Promise<string> {
 
 describe("deploy/monitoring/rules.yaml", () => {
   test("promtool check rules → every rule is well formed", async (context) => {
-    const binary = await monitoringTool("promtool", context);
+    const binary = await promtoolPath(context);
     expect(await promtool(binary, "check", "rules", rulesFile)).toContain(`SUCCESS: ${rulesCount} rules found`);
   });
 
   test("the configuration that docs/monitoring.md shows → promtool accepts it, with these rules", async (context) => {
-    const binary = await monitoringTool("promtool", context);
+    const binary = await promtoolPath(context);
     const page = await readFile(new URL("../../../docs/monitoring.md", import.meta.url), "utf8");
     const [, config = ""] = /```yaml\n(.*?)```/s.exec(page) ?? [];
     const directory = await temporaryDirectory();
@@ -117,7 +117,7 @@ describe("deploy/monitoring/rules.yaml", () => {
   });
 
   test.for(alertCases)("$alert, $name", async (alertCase, context) => {
-    const binary = await monitoringTool("promtool", context);
+    const binary = await promtoolPath(context);
     everyCase ??= runEveryCase(binary);
     const output = await everyCase;
     const number = alertCases.indexOf(alertCase);
@@ -134,7 +134,7 @@ describe("deploy/monitoring/rules.yaml", () => {
   });
 
   test("compute_endpoint:cost_per_hour → two units that run all the time cost twice the price", async (context) => {
-    const binary = await monitoringTool("promtool", context);
+    const binary = await promtoolPath(context);
     const labels = '{bound="max", name="orders", namespace="shop"}';
     const input_series = [{ series: `compute_endpoint_unit_seconds_total${labels}`, values: "0+60x240" }];
     const record = "compute_endpoint:cost_per_hour";

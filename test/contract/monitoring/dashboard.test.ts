@@ -8,8 +8,8 @@ import { expect, onTestFinished, test } from "vitest";
 import { buildDashboard } from "../../../tools/dashboard/dashboard.ts";
 import { fullMetrics } from "../../support/full-metrics.ts";
 import { parsePage, type Series } from "../../support/metrics-page.ts";
-import { monitoringTool } from "../../support/monitoring-tools.ts";
 import { panelQueries, substitute } from "../../support/panel-queries.ts";
+import { promtoolPath } from "../../support/promtool-path.ts";
 
 const job = "endpoint-operator";
 
@@ -28,7 +28,7 @@ const troubles = ({ metric, labels }: Series): readonly Series[] => [
 ];
 
 test("every panel's query, and every list above the panels, over the operator's series → data", async (context) => {
-  const binary = await monitoringTool("promtool", context);
+  const binary = await promtoolPath(context);
   const choice = { job, namespace: ".+", name: ".+", stepSeconds: 30, scrapeSeconds: 30 };
   const dashboard = buildDashboard();
   const lists = (dashboard.templating?.list ?? []).flatMap(({ query }) => {

@@ -37,6 +37,14 @@ describe("status", () => {
     if (!("resource" in change)) expect(checkConditions(status, 1)).toEqual([]);
   });
 
+  it("the first call got no answer → CredentialsValid does not say that nothing was sent", () => {
+    const { conditions } = planeStatus({ ...usual, credentials: "Unknown", currentError: outage });
+    expect(conditionOf(conditions, "CredentialsValid")).toMatchObject({
+      status: "Unknown",
+      message: expect.stringContaining("No call has shown yet"),
+    });
+  });
+
   it("a deletion that waits → says for how many resources", () => {
     const { conditions } = planeStatus({ ...usual, resource: deleted });
     expect(conditionOf(conditions, "Reconciling")).toMatchObject({ reason: "InUse" });
@@ -71,6 +79,14 @@ describe("events", () => {
       expect(planeEvents({ kind: "ClusterControlPlane", status }, status)).toEqual([]);
     },
   );
+
+  it("a new ControlPlane that no call has used → its event does not say that it works", () => {
+    const [event] = planeEvents(
+      { kind: "ControlPlane", status: {} },
+      planeStatus({ ...usual, credentials: "Unknown" }),
+    );
+    expect(event).toMatchObject({ reason: "ControlPlaneReady", note: expect.not.stringContaining("can use") });
+  });
 
   it("a ControlPlane becomes Stalled → the event has the message of the condition", () => {
     const { status } = parseClusterControlPlane(planeSaying("SecretNotFound"));

@@ -8,7 +8,8 @@ const identity = { clusterId: "cluster-a", serviceUrl: "https://control.example/
 const planeRef = { kind: "ControlPlane", name: "own" };
 const metadata = { namespace: "preview", name: "pr-42", uid: "uid-pr-42", resourceVersion: "1" };
 const unproven = { kind: "Unproven", name: "pr-42" };
-const unfinished = { ...unproven, isUnfinished: true };
+const unrecorded = { ...unproven, parent: "main" };
+const unfinished = { ...unrecorded, isUnfinished: true };
 const mismatch = { kind: "Mismatch", name: "pr-42" };
 
 const branch = (change: Parameters<typeof knownBranch>[1] = {}) =>
@@ -38,17 +39,17 @@ test.each<[string, object, ReturnType<typeof branch> | undefined]>([
   ["its parent is named by id", { ...proven, parent: "br-1" }, branch({ spec: { parent: { branchId: "br-1" } } })],
   ["its parent is the default branch", { ...proven, parent: "" }, branch({ spec: { parent: undefined } })],
   ["it does not exist", unproven, undefined],
-  ["it has no branch yet", unproven, branch({ status: { ownership: undefined } })],
+  ["it has no branch yet", unrecorded, branch({ status: { ownership: undefined } })],
   ["it is being deleted", unproven, branch({ deletionTimestamp: "2026-11-27T20:00:00Z" })],
   ["its reset may have been sent", unfinished, branch({ status: { ...reset, resetIntent } })],
   ["it is being reset", unfinished, branch({ status: { ...reset, conditions: [resetting] } })],
   ["its reset takes long", unfinished, branch({ status: { ...reset, state: "resetting" } })],
   ["it has no data yet, or never gets any", unfinished, branch({ status: { state: "init" } })],
   ["it is archived", proven, branch({ status: { state: "archived" } })],
-  ["its record is of another resource", unproven, branch({ ownership: { resourceUid: "uid-before" } })],
-  ["its record is of another cluster", unproven, branch({ ownership: { clusterId: "cluster-b" } })],
-  ["its record is of another URL", unproven, branch({ ownership: { serviceUrl: "https://other.example" } })],
-  ["its record has another control plane", unproven, branch({ ownership: { controlPlane: "ControlPlane/a/own" } })],
+  ["its record is of another resource", unrecorded, branch({ ownership: { resourceUid: "uid-before" } })],
+  ["its record is of another cluster", unrecorded, branch({ ownership: { clusterId: "cluster-b" } })],
+  ["its record is of another URL", unrecorded, branch({ ownership: { serviceUrl: "https://other.example" } })],
+  ["its record has another control plane", unrecorded, branch({ ownership: { controlPlane: "ControlPlane/a/own" } })],
   ["its spec is invalid", unproven, branch({ spec: { initSource: "x" } })],
   ["it is of another project", mismatch, branch({ spec: { projectId: "p-2" } })],
   ["it is of another control plane", mismatch, branch({ spec: { controlPlaneRef: planeRef } })],

@@ -46,6 +46,24 @@ describe("effects", () => {
     await scene.apply(access());
     expect([failures, scene.reason, scene.secretWorks]).toEqual([1, "UpToDate", true]);
   });
+
+  test("the operation of a rotation fails, and a person deletes the Secret → Stalled, and the Secret is restored", async () => {
+    const scene = new AccessScene();
+    await scene.apply(access());
+    scene.service.operationStatus = "failed";
+    scene.store.edit(access().key, () => ({
+      annotations: access({ asked: { rotateRequestedAt: "one" } }).annotations,
+    }));
+    await scene.settle();
+    expect([scene.reason, scene.secretWorks]).toEqual(["ConfigurationFailed", true]);
+    scene.secrets.clear();
+    await scene.settle();
+    expect([scene.reason, scene.secretWorks]).toEqual(["ConfigurationFailed", true]);
+    expect(scene.effects.filter((each) => each === "resetPassword")).toHaveLength(1);
+    scene.service.start({ action: "apply_config", branchId: main, status: "finished" });
+    await scene.settle(600_000);
+    expect(scene.reason).toBe("UpToDate");
+  });
 });
 
 describe("what it tells the engine", () => {

@@ -64,10 +64,27 @@ function failed(reason: ControlPlaneReason): AccessStep["outcome"] {
 const accepted = { kind: "Accepted", answer: operations } as const;
 const settled = { kind: "Settled" } as const;
 const deleted = { isDeleted: true };
+const failedConfig = observedOperation({
+  id: "op-1",
+  projectId: "p-1",
+  branchId: main,
+  createdTime: now,
+  action: "apply_config",
+  status: "failed",
+});
+const failedReset = {
+  status: { ...settledStatus, password: { ...settledStatus.password, operationId: "op-1" } },
+  listed: [failedConfig],
+  read: { failedConfig },
+};
+const spec = { password: { secretRef: { name: "given", key: "pw" } } };
 
 test.each<[string, string, AccessStep]>([
   ["everything is as it should be", "Ready UpToDate", stepOf(settled, nothingSent)],
   ["the Secret was written", "Ready UpToDate", stepOf(write, written)],
+  ["the operation of a reset failed", "Stalled ConfigurationFailed", stepOf(settled, nothingSent, failedReset)],
+  ["so it did, and the Secret was written", "Stalled ConfigurationFailed", stepOf(write, written, failedReset)],
+  ["so it did, and a person gives the password", "Ready UpToDate", stepOf(write, written, { ...failedReset, spec })],
   ["the role was created", "Reconciling CreatingRole", stepOf(createRole, accepted)],
   ["the role cannot be created", "Reconciling Retrying", stepOf(createRole, failed("Rejected"))],
   ["the role was deleted", "Reconciling Deleting", stepOf(dropRole, accepted, deleted)],
@@ -80,6 +97,16 @@ test.each<[string, string, AccessStep]>([
   expect(checkConditions({ conditions, observedGeneration }, 1)).toEqual([]);
   const [type, reason] = want.split(" ") as ["Ready" | "Stalled" | "Reconciling", string];
   expect(conditionOf(conditions, type)).toMatchObject({ status: "True", reason });
+});
+
+test("an operation is acknowledged on a DatabaseAccess → the message of Ready says that this means nothing", () => {
+  const { conditions } = accessStatus(
+    context(),
+    stepOf(settled, nothingSent, { asked: { acknowledgeOperation: "op-1" } }),
+  );
+  expect(conditionOf(conditions, "Ready")?.message).toContain(
+    'ignores these annotations: acknowledge-operation="op-1"',
+  );
 });
 
 const windows = [{ schedule: "0 13 * * *", durationSeconds: 900 }];

@@ -51,7 +51,6 @@ const wasReset = { endpoint: { ...onPreview.endpoint, copy: "2026-11-21T11:00:00
 
 const operation = { id: "op-1", projectId: "p-1", branchId: main, action: "apply_config", status: "failed" };
 const failed = { failedConfig: observedOperation({ ...operation, createdTime: role.updatedTime }), isAnswered: true };
-const failedReset = { ...failed, resetOperation: failed.failedConfig };
 const existing = { objects: [record("Role", "Existing"), record("Database", "Existing")] };
 
 type Row = readonly [name: string, want: string, given: Given, change: Partial<AccessObservation>];
@@ -77,9 +76,6 @@ const rows: readonly Row[] = [
     { ...failed, ...existing, ...noSecret },
   ],
   ["a later configuration failed", "Settled", {}, failed],
-  ["the configuration of the last reset failed", "Stall ConfigurationFailed", {}, failedReset],
-  ["so it did, and a later one succeeded", "Settled", {}, { ...failedReset, failedConfig: undefined }],
-  ["so it did, and another reset is asked for", "ResetPassword", asked, { ...failedReset, isAnswered: false }],
 
   ["a rotation is asked for", "ResetPassword", asked, {}],
   ["that rotation was done", "Settled", done, {}],

@@ -132,6 +132,8 @@ test.each<[string, boolean, Given, Readonly<Record<string, StoredSecret>>]>([
   ["Stalled SecretExists, and it still does", true, stalledBy("SecretExists"), foreign],
   ["Stalled SecretExists, and it is gone", false, stalledBy("SecretExists"), {}],
   ["Stalled PasswordMissing", false, { ...stalledBy("PasswordMissing"), ...secretRef }, {}],
+  ["Stalled ConfigurationFailed", true, stalledBy("ConfigurationFailed"), own],
+  ["Stalled ConfigurationFailed, and the Secret is gone", false, stalledBy("ConfigurationFailed"), {}],
   ["Stalled for a cause in the control plane", true, stalledBy("RoleNotFound"), {}],
 ])("%s → unchanged: %s", async (_, isUnchanged, resource, stored) => {
   const given = context({ stored, nowMs });
