@@ -30,8 +30,7 @@ test("the benchmark at a small size → every figure is measured, and what must 
     { kubernetesWrites: 4 * resources, controlPlaneWrites: resources, kubernetesEvents: 0 },
   ]);
   const [byOperator] = result.operator;
-  expect(byOperator).toMatchObject({ controlPlaneWrites: resources, kubernetesRefusals: 0 });
-  expect(byOperator?.kubernetesReads, "of a create that was long in coming").toBeLessThanOrEqual(resources);
+  expect(byOperator).toMatchObject({ controlPlaneWrites: resources });
   // On a slow machine, a further write reports what a resource waits for. test/simulation/burst.test.ts has the exact
   // number.
   expect(byOperator?.kubernetesWrites, "finalizer, intent, ownership, Ready").toBeGreaterThanOrEqual(4 * resources);
@@ -47,7 +46,7 @@ test("the benchmark at a small size → every figure is measured, and what must 
   expect(result.restart).toMatchObject({ kubernetesWrites: 0, controlPlaneWrites: 0 });
   expect(result.rest).toMatchObject({ kubernetesWrites: 0, kubernetesEvents: 0, controlPlaneWrites: 0 });
   expect(result.rest.reconciles).toBeGreaterThanOrEqual(resources);
-  expect(result.rest.controlPlaneReadsPerMinute).toBeGreaterThan(0);
+  expect(result.rest.controlPlaneReads).toBeGreaterThan(0);
 
   const noWrites = targetsOf(result).filter(({ what }) => /^writes (after|at)/.test(what));
   expect(noWrites.map(({ measured }) => measured)).toEqual([0, 0]);

@@ -108,7 +108,7 @@ async function measureProxy(stage: Stage, sandbox: RunningSandbox): Promise<read
   const direct = await startDirectServer({ postgres, user, source, target: path.join(folder, "direct"), uri });
   try {
     const ratioOf = (readsOnly: boolean) => {
-      const ask = (each: string) => transactionsPerSecond(pgbench, each, { clients: 8, seconds, readsOnly });
+      const ask = (each: string) => transactionsPerSecond(pgbench, each, { seconds, readsOnly });
       return medianOf(5, async () => (await ask(uri)) / (await ask(direct.uri)));
     };
     return [await ratioOf(true), await ratioOf(false)];

@@ -1,19 +1,11 @@
 /** Sends requests. */
 import type { Dispatcher } from "undici";
 
-/** One request. */
-export interface BenchRequest {
-  readonly method: Dispatcher.HttpMethod;
-  readonly path: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
-}
-
 /** Sends one request. @returns the body of the answer. @throws Error for an answer that is not 2xx */
-export async function send(server: Dispatcher, { method, path, headers = {}, body }: BenchRequest): Promise<string> {
-  const answer = await server.request({ method, path, headers, body: body ?? null });
+export async function send(server: Dispatcher, request: Dispatcher.RequestOptions): Promise<string> {
+  const answer = await server.request(request);
   const text = await answer.body.text();
-  if (answer.statusCode >= 300) throw new Error(`${method} ${path}: ${answer.statusCode} ${text}`);
+  if (answer.statusCode >= 300) throw new Error(`${request.method} ${request.path}: ${answer.statusCode} ${text}`);
   return text;
 }
 

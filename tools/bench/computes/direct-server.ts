@@ -9,12 +9,6 @@ import { copyAtRest } from "../../../src/sandbox/computes/storage/copy-data.ts";
 import { findFreePorts } from "../../process/free-ports.ts";
 import { waitUntil } from "../../process/wait-until.ts";
 
-/** A server that clients reach without the proxy. */
-export interface DirectServer {
-  readonly uri: string;
-  stop(): Promise<void>;
-}
-
 /** The server to start: the same PostgreSQL with the same settings, on a copy of an idle compute's data. */
 export interface DirectServerOptions {
   readonly postgres: string;
@@ -46,7 +40,7 @@ export async function startDirectServer({ postgres, user, source, target, uri }:
   const settings = Object.entries(own).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
   const server = new GuardedProcess({ program: postgres, args: ["-D", target, ...settings], user });
   const { username, password, pathname } = new URL(uri);
-  const direct: DirectServer = {
+  const direct = {
     uri: `postgresql://${username}:${password}@127.0.0.1:${port}${pathname}?sslmode=require`,
     stop: async () => {
       server.stop();

@@ -6,10 +6,6 @@ import { createInterface } from "node:readline";
 export interface AuditTally {
   /** Successful changes of ComputeEndpoints, including status and finalizers. */
   readonly kubernetesWrites: number;
-  /** Changes that the API server refused, including conflicts. */
-  readonly kubernetesRefusals: number;
-  /** The number of reads of single ComputeEndpoints. */
-  readonly kubernetesReads: number;
   /** The number of sent events. */
   readonly kubernetesEvents: number;
   /** The seconds from the arrival of its first request for ComputeEndpoints to the answer to its last change of one. */
@@ -44,13 +40,12 @@ export async function tallyRequests({ file, user, namespace, since }: AuditPart)
   }
   const about = (resource: string) => events.filter(({ objectRef }) => objectRef?.resource === resource);
   const resources = about("computeendpoints");
-  const changes = resources.filter(({ verb }) => verb === "patch" || verb === "update");
-  const writes = changes.filter(({ responseStatus }) => (responseStatus?.code ?? 500) < 300);
+  const isWrite = ({ verb, responseStatus }: AuditEvent) =>
+    ["patch", "update"].includes(verb) && (responseStatus?.code ?? 500) < 300;
+  const writes = resources.filter(isWrite);
   const [first, last] = [resources[0]?.requestReceivedTimestamp, writes.at(-1)?.stageTimestamp];
   return {
     kubernetesWrites: writes.length,
-    kubernetesRefusals: changes.length - writes.length,
-    kubernetesReads: resources.filter(({ verb }) => verb === "get").length,
     kubernetesEvents: about("events").length,
     seconds: first === undefined || last === undefined ? 0 : (Date.parse(last) - Date.parse(first)) / 1000,
   };

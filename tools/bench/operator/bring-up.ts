@@ -74,7 +74,7 @@ export async function beginCount(
   };
 }
 
-/** Returns a generous time limit, because the machine may be busy. */
+/** A generous time limit, because the machine may be busy. */
 function longestMs(population: Population): number {
   return 300_000 + sizeOf(population) * 300;
 }

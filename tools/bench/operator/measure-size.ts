@@ -1,12 +1,11 @@
 /** Measures the operator and the floor at one number of resources. */
-import { type BringUp, bringUpByFloor, bringUpByOperator } from "./bring-up.ts";
+import { type BringUp, bringUpByFloor, bringUpByOperator, type RequestTally } from "./bring-up.ts";
 import type { Stage } from "./operator-process.ts";
 import { createPopulation, listPopulation, planPopulation, type Size, type StoredResource } from "./population.ts";
 import { SandboxServer } from "./sandbox-server.ts";
-import { type Edit, measureEdits, measureRest, measureRestart, type Rest, type Restart } from "./settled.ts";
+import { measureEdits, measureRest, measureRestart } from "./settled.ts";
 import type { BenchWorld } from "./world.ts";
 
-/** What is measured. */
 export interface BenchPlan extends Size {
   /** The number of rounds; in each, operator and floor bring up the resources one after the other. */
   readonly rounds: number;
@@ -18,14 +17,14 @@ export interface BenchPlan extends Size {
   readonly restSettings: Readonly<Record<string, string>>;
 }
 
-/** The results of one size. */
 export interface SizeResult extends Size {
   /** The bring-ups, one for each round. */
   readonly operator: readonly BringUp[];
   readonly floor: readonly BringUp[];
-  readonly restart: Restart;
-  readonly rest: Rest;
-  readonly edits: readonly Edit[];
+  readonly restart: RequestTally;
+  readonly rest: RequestTally & { readonly reconciles: number };
+  /** Milliseconds from each edit until its change was sent. */
+  readonly edits: readonly number[];
 }
 
 /** Runs all measurements of one size, one after the other. */
@@ -60,7 +59,7 @@ export async function measureSize(
   }
   if (stage === undefined) throw new Error("there was no round");
   const settled = await measureSettled({ ...stage, settings: { ...settings, ...plan.restSettings } }, plan);
-  say(`${name}: restart ${inSeconds(settled.restart.quietMs)} s, ${settled.rest.reconciles} reconciles at rest`);
+  say(`${name}: ${settled.rest.reconciles} reconciles at rest`);
   return { resources, projects, ...results, ...settled };
 }
 

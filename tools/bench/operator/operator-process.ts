@@ -3,12 +3,10 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { type RunningOperator, startOperator } from "../../process/programs.ts";
 import { waitUntil } from "../../process/wait-until.ts";
-import { cpuMsOf, peakRssBytesOf } from "../common/usage.ts";
 import type { Population } from "./population.ts";
 import { apiKey, type SandboxServer } from "./sandbox-server.ts";
 import type { BenchWorld } from "./world.ts";
 
-/** Where resources are brought up. */
 export interface Stage {
   readonly world: BenchWorld;
   readonly sandbox: SandboxServer;
@@ -17,16 +15,18 @@ export interface Stage {
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** The resources that a process has used since its start. */
 export interface ProcessUsage {
   /** User and system time of all threads. */
   readonly cpuMs: number;
   readonly peakRssBytes: number;
 }
 
-/** Reads what a process has used so far. */
+/** Reads what a process has used so far from proc(5), so the benchmark runs on Linux only. */
 export async function usageOf(pid: number): Promise<ProcessUsage> {
-  return { cpuMs: await cpuMsOf(pid), peakRssBytes: await peakRssBytesOf(pid) };
+  // The name stands in brackets and may hold spaces. After it, fields 14 and 15 are times in hundredths of a second.
+  const fields = (await readFile(`/proc/${pid}/stat`, "utf8")).split(") ")[1]?.split(" ") ?? [];
+  const [, kibibytes] = /^VmHWM:\s+(\d+) kB$/m.exec(await readFile(`/proc/${pid}/status`, "utf8")) ?? [];
+  return { cpuMs: (Number(fields[11]) + Number(fields[12])) * 10, peakRssBytes: Number(kibibytes) * 1024 };
 }
 
 /** Returns the flags of Node and the environment with which the image starts the operator. */
@@ -43,18 +43,14 @@ const idle = { share: 0.1, forMs: 600 } as const;
 
 /** An operator with default settings and without leader election, as a process of its own. */
 export class OperatorProcess {
-  /** The milliseconds from its start until `/readyz` answered 200. */
-  readonly readyMs: number;
   readonly #operator: RunningOperator;
 
-  private constructor(operator: RunningOperator, readyMs: number) {
+  private constructor(operator: RunningOperator) {
     this.#operator = operator;
-    this.readyMs = readyMs;
   }
 
   /** Starts an operator for one population, and waits until it is ready. */
   static async start({ world, sandbox, population, settings }: Stage): Promise<OperatorProcess> {
-    const startedMs = performance.now();
     const { nodeFlags, environment } = await imageStart();
     const operator = await startOperator({
       program: world.program,
@@ -68,9 +64,9 @@ export class OperatorProcess {
         WATCH_NAMESPACES: population.namespace,
         ...settings,
       },
-      logFile: path.join(world.folder, `operator-${startedMs}.log`),
+      logFile: path.join(world.folder, `operator-${performance.now()}.log`),
     });
-    return new OperatorProcess(operator, performance.now() - startedMs);
+    return new OperatorProcess(operator);
   }
 
   usage(): Promise<ProcessUsage> {
@@ -91,20 +87,18 @@ export class OperatorProcess {
   /**
    * Waits until the process is idle for a while and has made some reconciles, because a process that waits for slow
    * answers looks idle too.
-   * @returns the milliseconds until the idle time began
    */
-  async untilQuiet(leastReconciles: number): Promise<number> {
-    const startedMs = performance.now();
-    let since = { ms: startedMs, cpuMs: (await this.usage()).cpuMs };
-    return waitUntil(
-      async () => {
-        const now = { ms: performance.now(), cpuMs: (await this.usage()).cpuMs };
-        if (now.cpuMs - since.cpuMs > idle.share * idle.forMs) since = now;
-        if (now.ms - since.ms < idle.forMs) return undefined;
-        return (await this.reconciles()) >= leastReconciles ? since.ms - startedMs : undefined;
-      },
-      { what: `the operator has made ${leastReconciles} reconciles and is quiet`, pauseMs: 100 },
-    );
+  async untilQuiet(leastReconciles: number): Promise<void> {
+    let since = { ms: performance.now(), cpuMs: (await this.usage()).cpuMs };
+    const isQuiet = async () => {
+      const now = { ms: performance.now(), cpuMs: (await this.usage()).cpuMs };
+      if (now.cpuMs - since.cpuMs > idle.share * idle.forMs) since = now;
+      return (now.ms - since.ms >= idle.forMs && (await this.reconciles()) >= leastReconciles) || undefined;
+    };
+    await waitUntil(isQuiet, {
+      what: `the operator has made ${leastReconciles} reconciles and is quiet`,
+      pauseMs: 100,
+    });
   }
 
   async stop(): Promise<void> {

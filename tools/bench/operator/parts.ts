@@ -9,7 +9,6 @@ import { SandboxServer } from "./sandbox-server.ts";
 import { measureEdits } from "./settled.ts";
 import type { BenchWorld } from "./world.ts";
 
-/** What a part of the benchmark needs. */
 export interface PartOptions {
   readonly world: BenchWorld;
   /** The environment of the operator. */
@@ -77,7 +76,7 @@ async function measureMemory(options: PartOptions): Promise<string> {
       const heap = inMiB(await operator.metric("nodejs_heap_size_used_bytes"));
       const peak = inMiB(result.peakRssBytes);
       options.say(`${resources} are Ready: ${result.seconds.toFixed(1)} s, peak ${peak} MiB`);
-      const changes = (await measureEdits(stage, 300)).map(({ changeMs }) => changeMs);
+      const changes = await measureEdits(stage, 300);
       await operator.stop();
       const editMs = [0.5, 0.99].map((share) => quantile(changes, share).toFixed(0));
       rows.push([String(resources), result.seconds.toFixed(1), peak, heap, ...editMs]);

@@ -3,19 +3,13 @@ import type { ComputeEndpointStatus } from "../../../src/resource/status-schema.
 import { inParallel } from "../common/load.ts";
 import type { KubeClient } from "./kube-client.ts";
 
-/** A project of the sandbox. Each of its branches gets one resource with the branch's name. */
-export interface BenchProject {
-  readonly id: string;
-  readonly branches: readonly string[];
-}
-
 /** Resources that are brought up together, in their own namespace. */
 export interface Population {
   readonly namespace: string;
-  readonly projects: readonly BenchProject[];
+  /** The projects of the sandbox. Each branch gets one resource with the branch's name. */
+  readonly projects: readonly { readonly id: string; readonly branches: readonly string[] }[];
 }
 
-/** The number of resources and projects. */
 export interface Size {
   readonly resources: number;
   readonly projects: number;

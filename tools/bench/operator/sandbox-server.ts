@@ -5,7 +5,6 @@ import { startSandbox } from "../../process/programs.ts";
 import { fixtureOf, type Population } from "./population.ts";
 import type { BenchWorld } from "./world.ts";
 
-/** A request in the sandbox's log. */
 export interface LoggedRequest {
   readonly sequence: number;
   /** The time by this machine's clock, ISO 8601. */
@@ -14,7 +13,6 @@ export interface LoggedRequest {
   readonly path: string;
 }
 
-/** The API key of every sandbox of the benchmark. */
 export const apiKey = "bench-key";
 
 /** The sandbox as a process of its own, with the projects of some populations and without a rate limit. */

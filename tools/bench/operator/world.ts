@@ -14,16 +14,12 @@ export interface BenchCluster extends KubeAccess {
   readonly kubectl: Pick<Kubectl, "run">;
 }
 
-/** The programs that are measured. */
-interface Subject {
+/** The API server of the measurements, and two of its users, so that the writes of each can be counted. */
+export interface BenchWorld {
   /** The path of the bundle with operator and sandbox. */
   readonly program: string;
   /** The profile of the sandbox: `public` shows the names of endpoints, `seed` does not. */
   readonly sandboxProfile: "seed" | "public";
-}
-
-/** The API server of the measurements, and two of its users, so that the writes of each can be counted. */
-export interface BenchWorld extends Subject {
   /** The administrator's client. */
   readonly kube: KubeClient;
   readonly auditLogFile: string;
@@ -43,7 +39,10 @@ const userOf = (account: string) => `system:serviceaccount:${namespace}:${accoun
 export const users = { operator: userOf(operatorAccount), floor: userOf(floorAccount) } as const;
 
 /** Opens the world. The floor gets the operator's own rights, so that the API server treats both in the same way. */
-export async function openWorld(cluster: BenchCluster, subject: Subject): Promise<BenchWorld> {
+export async function openWorld(
+  cluster: BenchCluster,
+  subject: Pick<BenchWorld, "program" | "sandboxProfile">,
+): Promise<BenchWorld> {
   const { server, caFile, auditLogFile, kubectl } = cluster;
   const kube = await KubeClient.open(cluster);
   const folder = await mkdtemp(path.join(tmpdir(), "operator-bench-"));
