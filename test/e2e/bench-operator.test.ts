@@ -13,7 +13,6 @@ const plan: BenchPlan = {
   edits: 1,
   restSeconds: 2,
   settings: { PROJECT_POLL_SECONDS: "0.5" },
-  restSettings: { RESYNC_SECONDS: "1" },
 };
 
 test("the benchmark at a small size → every figure is measured, and what must be nothing is nothing", async () => {
@@ -45,7 +44,6 @@ test("the benchmark at a small size → every figure is measured, and what must 
   expect(result.edits).toHaveLength(1);
   expect(result.restart).toMatchObject({ kubernetesWrites: 0, controlPlaneWrites: 0 });
   expect(result.rest).toMatchObject({ kubernetesWrites: 0, kubernetesEvents: 0, controlPlaneWrites: 0 });
-  expect(result.rest.reconciles).toBeGreaterThanOrEqual(resources);
   expect(result.rest.controlPlaneReads).toBeGreaterThan(0);
 
   const noWrites = targetsOf(result).filter(({ what }) => /^writes (after|at)/.test(what));

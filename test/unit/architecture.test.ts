@@ -263,8 +263,8 @@ test.each(["src", "tools", "test"])(
 test.each([
   ["src", 19_770, (path: string) => !path.startsWith("sandbox/")],
   ["src", 13_429, (path: string) => path.startsWith("sandbox/")],
-  ["tools", 10_228, () => true],
-  ["test", 41_925, () => true],
+  ["tools", 10_227, () => true],
+  ["test", 41_923, () => true],
 ])("%s → at most %d lines", async (folder, limit, isCounted) => {
   const files = [...(await readSources(folder))].filter(([path]) => isCounted(path));
   const lines = files.reduce((sum, [, source]) => sum + source.split("\n").length - 1, 0);

@@ -18,7 +18,7 @@ import { openWorld } from "./operator/world.ts";
 const usage = `Usage: npm run bench -- [--only 100/10 | --only 1000/100 | --part NAME] [--names]
 
 Measures the operator against a bare loop, and prints tables. It runs on Linux.
-  --only RESOURCES/PROJECTS   one size alone, with a short rest
+  --only RESOURCES/PROJECTS   one size alone
   --part NAME                 one promise alone: ${Object.keys(parts).join(", ")}
   --names                     the control plane shows the names of endpoints`;
 
@@ -33,8 +33,7 @@ const settings = { CONTROL_PLANE_REQUESTS_PER_MINUTE: "1000000", CONTROL_PLANE_R
 function plansFor(only: string | undefined): readonly BenchPlan[] {
   const chosen = sizes.filter(([resources, projects]) => only === undefined || only === `${resources}/${projects}`);
   if (chosen.length === 0) throw new UsageError(`there is no size ${only}`);
-  const restSeconds = only === undefined ? 60 : 25;
-  const common = { rounds: 4, edits: 300, restSeconds, settings, restSettings: { RESYNC_SECONDS: "20" } };
+  const common = { rounds: 4, edits: 300, restSeconds: 40, settings };
   return chosen.map(([resources, projects]) => ({ resources, projects, ...common }));
 }
 

@@ -10,11 +10,10 @@ export interface BenchPlan extends Size {
   /** The number of rounds; in each, operator and floor bring up the resources one after the other. */
   readonly rounds: number;
   readonly edits: number;
+  /** Longer than PROJECT_POLL_SECONDS, so that the operator looks at every project. */
   readonly restSeconds: number;
   /** The environment of the operator. */
   readonly settings: Readonly<Record<string, string>>;
-  /** Further environment over settled resources. Its resyncs are the reconciles of settled resources. */
-  readonly restSettings: Readonly<Record<string, string>>;
 }
 
 export interface SizeResult extends Size {
@@ -58,7 +57,7 @@ export async function measureSize(
     }
   }
   if (stage === undefined) throw new Error("there was no round");
-  const settled = await measureSettled({ ...stage, settings: { ...settings, ...plan.restSettings } }, plan);
+  const settled = await measureSettled(stage, plan);
   say(`${name}: ${settled.rest.reconciles} reconciles at rest`);
   return { resources, projects, ...results, ...settled };
 }
@@ -78,6 +77,7 @@ async function measureSettled(stage: Stage, { restSeconds, edits }: BenchPlan) {
   const { restart, operator } = await measureRestart(stage);
   try {
     const rest = await measureRest(stage, operator, restSeconds);
+    if (rest.reconciles < stage.population.projects.length) throw new Error("at rest not every project was polled");
     return { restart, rest, edits: await measureEdits(stage, edits) };
   } finally {
     await operator.stop();
