@@ -41,15 +41,15 @@ export interface PlaneProblem {
   readonly message: string;
 }
 
-/** The smallest entry of an annotation that allows a place: all branches of a parent, or the project. */
-export const grantEntry = (projectId: string, place: BranchPlace | { readonly parent: string }): string =>
-  "parent" in place && place.parent ? `${projectId}/${place.parent}` : projectId;
-
-/** The message for the reason ProjectNotGranted: it says nothing about the project's contents. @param entry of `grantEntry` */
-export function notGrantedMessage(namespace: string, entry: string, what: MissingRight): string {
+/** The message for the reason ProjectNotGranted: it says nothing about the project's contents. */
+export function notGrantedMessage(
+  namespace: string,
+  /** What the smallest grant that is enough allows: the branches of the parent, or without one the project. */
+  { projectId, parent }: { readonly projectId: string; readonly parent?: string },
+  what: MissingRight,
+): string {
   const [why, orElse = ""] = notGranted[what];
-  const [projectId = ""] = entry.split("/");
-  const annotation = entry === projectId ? grantAnnotation : branchesOfAnnotation;
+  const [annotation, entry] = parent ? [branchesOfAnnotation, `${projectId}/${parent}`] : [grantAnnotation, projectId];
   const ask = `Ask an administrator of the cluster to add ${entry} to the annotation ${annotation} of Namespace ${namespace}, or ${projectId} to spec.projects of the ClusterControlPlane if it has that list`;
   return `Namespace ${namespace} has no grant for project ${projectId}, ${why}. ${ask}${orElse}.`;
 }

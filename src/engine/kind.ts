@@ -44,7 +44,7 @@ export interface ShownLog {
 
 /**
  * One kind in one reconcile. What a kind does not have, it leaves out. All methods are pure, but for `observe`, `tryWrites`, `send`, `apply` and `release`;
- * and of two resources that would own one endpoint, `decide` lets only the first record it.
+ * and if two resources would record one endpoint in one reconcile, `decide` lets only the first do so.
  * Errors: those five throw ControlPlaneError and KubernetesError.
  */
 export interface KindInProject<T extends KindTypes> {

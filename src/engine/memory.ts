@@ -89,7 +89,7 @@ export interface ProjectMemory {
 }
 
 export function memoryOf(
-  { resources }: ProjectMemory,
+  { resources }: Pick<ProjectMemory, "resources">,
   { uid, key }: { readonly uid: string; readonly key: ResourceKey },
   nowMs: number,
 ): ResourceMemory {

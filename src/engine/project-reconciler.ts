@@ -82,7 +82,6 @@ class ProjectReconcile {
   }
 
   #forgetGone(): void {
-    const { metrics } = this.#context;
     const isHere = new Set(this.#resources.map(({ resource }) => resource.uid));
     for (const [uid, { key }] of this.#memory.resources) {
       if (!isHere.has(uid)) {
@@ -91,7 +90,7 @@ class ProjectReconcile {
         const isCounted = this.#scopes.some(
           ({ kind, scope }) => scope.logOf !== undefined && kind.store.get(key) !== undefined,
         );
-        if (!isCounted) metrics.forgetResource(key);
+        if (!isCounted) this.#context.metrics.forgetResource(key);
       }
     }
   }

@@ -1,13 +1,12 @@
 /** Tests that a server that does not answer changes only the probes that it should, and that every key is reconciled. */
 import type { ServerResponse } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
-import { parseConfig } from "../../src/config.ts";
-import { type RunningOperator, startOperator } from "../../src/wiring/operator.ts";
+import type { RunningOperator } from "../../src/wiring/operator.ts";
 import { FakeClock } from "../support/fake-clock.ts";
-import { quietLogger } from "../support/quiet-logger.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { startRawService } from "./control-plane/raw-service.ts";
-import { countingCredentials, type FakeApiServer, sendJson, startFakeApiServer } from "./kubernetes/fake-api-server.ts";
+import { type FakeApiServer, sendJson, startFakeApiServer } from "./kubernetes/fake-api-server.ts";
+import { startOperatorAt } from "./start-operator-at.ts";
 
 /**
  * The whole operator on simulated time, with one worker. The tests check its probes while a server that it calls does
@@ -49,26 +48,15 @@ async function start(items: readonly Stored[]) {
   const service = await startRawService(() => {});
   const resources = new Map(items.map((item) => [item.metadata.name, item]));
   answerFrom(api, resources);
-  const config = parseConfig({
-    CONTROL_PLANE_URL: service.url,
-    CONTROL_PLANE_API_KEY: "unused",
-    CLUSTER_ID: "cluster",
-    METRICS_ADDR: "127.0.0.1:0",
-    HEALTH_ADDR: "127.0.0.1:0",
-    LEADER_ELECTION: "false",
-    WORKERS: "1",
-    // Only reconciles call the control plane.
-    PROJECT_POLL_SECONDS: "3600",
-  });
-  const operator = await startOperator({
-    config,
-    clock,
-    logger: quietLogger,
-    version: "0.0.0",
-    instance: "test",
-    random: () => 0.5,
-    credentials: countingCredentials(api.url),
-  });
+  const operator = await startOperatorAt(
+    { api, service, clock },
+    {
+      LEADER_ELECTION: "false",
+      WORKERS: "1",
+      // Only reconciles call the control plane.
+      PROJECT_POLL_SECONDS: "3600",
+    },
+  );
   onTestFinished(async () => {
     await service[Symbol.asyncDispose]();
     await api.stop();

@@ -261,10 +261,10 @@ test.each(["src", "tools", "test"])(
 
 /** Lines of TypeScript. A total may fall, and its limit with it. Issues 12 and 13 add 900 each to the operator. */
 test.each([
-  ["src", 19_770, (path: string) => !path.startsWith("sandbox/")],
+  ["src", 19_769, (path: string) => !path.startsWith("sandbox/")],
   ["src", 13_429, (path: string) => path.startsWith("sandbox/")],
   ["tools", 10_227, () => true],
-  ["test", 41_923, () => true],
+  ["test", 41_907, () => true],
 ])("%s → at most %d lines", async (folder, limit, isCounted) => {
   const files = [...(await readSources(folder))].filter(([path]) => isCounted(path));
   const lines = files.reduce((sum, [, source]) => sum + source.split("\n").length - 1, 0);

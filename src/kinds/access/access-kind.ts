@@ -2,7 +2,7 @@
 import type { BranchPath } from "../../domain/branch.ts";
 import type { ControlPlane, RoleChange } from "../../domain/control-plane.ts";
 import { KubernetesError, normal, type ResourceStore } from "../../domain/resource-store.ts";
-import { grantEntry, mayUse, notGrantedMessage } from "../../engine/grant.ts";
+import { mayUse, notGrantedMessage } from "../../engine/grant.ts";
 import type { Kind, KindInProject, PlanTraits, ProjectFacts, Reads } from "../../engine/kind.ts";
 import type { DatabaseAccess } from "../../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessStatus } from "../../resource/database-access-schema.ts";
@@ -83,13 +83,13 @@ class AccessesInProject implements KindInProject<AccessTypes> {
       const isGranted = (each: AccessObject) =>
         each.origin === "Created" || grantOf(namespace, each.projectId).mayAdopt;
       const refused = deletedWith(this.#context, resource).find((each) => !isGranted(each));
-      return refused && notGrantedMessage(namespace, refused.projectId, "deleteAdopted");
+      return refused && notGrantedMessage(namespace, { projectId: refused.projectId }, "deleteAdopted");
     }
     const reference = referenceOf(this.#context, resource);
     const wanted = reference.kind === "Named" ? reference.projectId : problem && projectId;
     const place = placeFor(this.#context, resource);
     const isMissing = wanted !== undefined && !mayUse(grantOf(namespace, wanted), place);
-    return isMissing ? notGrantedMessage(namespace, grantEntry(wanted, place), "change") : undefined;
+    return isMissing ? notGrantedMessage(namespace, { projectId: wanted, ...place }, "change") : undefined;
   }
 
   observe(facts: AccessFacts, { project }: Reads<AccessTypes>, from?: ControlPlane): Promise<AccessReads> {

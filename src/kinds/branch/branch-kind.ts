@@ -1,7 +1,7 @@
 import type { BranchList } from "../../domain/branch.ts";
 import type { ControlPlane } from "../../domain/control-plane.ts";
 import type { ResourceStore } from "../../domain/resource-store.ts";
-import { grantEntry, mayBranchFrom, notGrantedMessage } from "../../engine/grant.ts";
+import { mayBranchFrom, notGrantedMessage } from "../../engine/grant.ts";
 import type { Kind, KindInProject, PlanTraits, ProjectFacts, Reads } from "../../engine/kind.ts";
 import { pollDelayMs } from "../../engine/schedule.ts";
 import { branchProjectKey, type DatabaseBranch } from "../../resource/database-branch.ts";
@@ -71,7 +71,7 @@ export class BranchesInProject implements KindInProject<BranchTypes> {
     const { parent: ref } = resource.spec.kind === "Valid" ? resource.spec.spec : {};
     const parent = ref?.name ?? ref?.branchId ?? "";
     const isGranted = isBeingDeleted(resource) || mayBranchFrom(grantOf(namespace, projectId), parent);
-    return isGranted ? undefined : notGrantedMessage(namespace, grantEntry(projectId, { parent }), "change");
+    return isGranted ? undefined : notGrantedMessage(namespace, { projectId, parent }, "change");
   }
 
   decide(facts: BranchFacts, reads: Reads<BranchTypes>): Plan {

@@ -1,7 +1,7 @@
 /** Decides about one ComputeEndpoint from what was read, after the checks that every kind has, and which rights it needs. */
 import { outcomeOf } from "../../domain/operation.ts";
 import { invalidSpec } from "../../engine/decision.ts";
-import { grantEntry, type MissingRight, mayUse, notGrantedMessage, type ProjectGrant } from "../../engine/grant.ts";
+import { type MissingRight, mayUse, notGrantedMessage, type ProjectGrant } from "../../engine/grant.ts";
 import { type CommonPlan, type Reads, stall, wait } from "../../engine/kind.ts";
 import { type ProjectReads, remoteStateOf } from "../../engine/project-reads.ts";
 import { type LogSubject, reduceOperations } from "../../operations/reduce-operations.ts";
@@ -177,8 +177,8 @@ export function missingGrant(resource: ComputeEndpoint, grant: ProjectGrant, pla
   const missing = missingRight(resource, grant, place);
   const { ownership } = resource.status;
   const isForeign = ownership === undefined ? isAsking(resource) : ownership.origin === "Adopted";
-  const entry = grantEntry(workProjectOf(resource), missing === "change" && !isForeign ? place : byId);
-  return missing && notGrantedMessage(resource.key.namespace, entry, missing);
+  const needed = { projectId: workProjectOf(resource), ...(missing === "change" && !isForeign ? place : byId) };
+  return missing && notGrantedMessage(resource.key.namespace, needed, missing);
 }
 
 function missingRight(resource: ComputeEndpoint, grant: ProjectGrant, place: BranchPlace): MissingRight | undefined {

@@ -109,7 +109,7 @@ export function claimedByAnother({ resource }: Observation, rival: Claim, what: 
 
 function endpointExists({ grant, resource }: Observation, endpoint: ObservedEndpoint): Plan {
   if (!grant.mayAdopt) {
-    const remedy = notGrantedMessage(resource.key.namespace, endpoint.projectId, "adopt");
+    const remedy = notGrantedMessage(resource.key.namespace, { projectId: endpoint.projectId }, "adopt");
     return stall("EndpointExists", `Branch ${endpoint.branchId} already has a read-write endpoint. ${remedy}`);
   }
   const message = `Branch ${endpoint.branchId} already has the read-write endpoint ${endpoint.id}, and no resource owns it. To take it over, add to spec: adoption: {policy: AdoptOrCreate, endpointId: ${endpoint.id}}. Or delete that endpoint.`;

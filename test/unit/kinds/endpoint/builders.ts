@@ -5,7 +5,7 @@ import type { Operation } from "../../../../src/domain/operation.ts";
 import { planStanding } from "../../../../src/engine/decision.ts";
 import { fullGrant, type PlaneProblem, type ProjectGrant } from "../../../../src/engine/grant.ts";
 import type { MemoryOf } from "../../../../src/engine/kind.ts";
-import type { Policy, Posts } from "../../../../src/engine/memory.ts";
+import { memoryOf, type Policy, type Posts } from "../../../../src/engine/memory.ts";
 import type { ProjectReads } from "../../../../src/engine/project-reads.ts";
 import { type Claim, ProjectClaims } from "../../../../src/kinds/endpoint/claims.ts";
 import { planAnswered, planFromSnapshot } from "../../../../src/kinds/endpoint/decide.ts";
@@ -175,17 +175,9 @@ export function claim(change: Partial<Claim> = {}): Claim {
 type Memory = MemoryOf<EndpointTypes>;
 
 export function memory(change: Partial<Memory> = {}): Memory {
-  return {
-    decidedFrom: undefined,
-    dueAtMs: monotonicMs,
-    waitingSinceMs: undefined,
-    failure: undefined,
-    writeFailures: 0,
-    posts: undefined,
-    uncounted: new Map(),
-    hint: undefined,
-    ...change,
-  };
+  const resource = { uid, key: { namespace: "shop", name: "orders" } };
+  const fresh = memoryOf({ resources: new Map() }, resource, monotonicMs);
+  return { ...fresh, posts: undefined, hint: undefined, ...change };
 }
 
 /**

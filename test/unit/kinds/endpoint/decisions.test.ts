@@ -1,6 +1,6 @@
 /** Tests single decisions about an endpoint, but for those of creates. */
 import { describe, expect, it } from "vitest";
-import { grantEntry, noGrant, notGrantedMessage, type ProjectGrant } from "../../../../src/engine/grant.ts";
+import { noGrant, notGrantedMessage, type ProjectGrant } from "../../../../src/engine/grant.ts";
 import type { ProjectReads } from "../../../../src/engine/project-reads.ts";
 import { decideEndpoint, missingGrant, planFromSnapshot } from "../../../../src/kinds/endpoint/decide.ts";
 import { EndpointsInProject } from "../../../../src/kinds/endpoint/endpoint-kind.ts";
@@ -366,7 +366,11 @@ const previews = { ...noGrant, branchesOf: ["main"] };
 it.each<[string, string | undefined, Observation]>([
   ["branchRef", undefined, { ...onRef(proven), grant: previews }],
   ["branchRef, not proven yet", undefined, { ...onRef(unproven), grant: previews }],
-  ["so it is, without any grant", "change of main", { ...onRef({ ...unproven, parent: "main" }), grant: noGrant }],
+  [
+    "branchRef, not proven yet, and no grant",
+    "change of main",
+    { ...onRef({ ...unproven, parent: "main" }), grant: noGrant },
+  ],
   [
     "branchRef, a branch of another parent",
     "change of staging",
@@ -393,14 +397,14 @@ it.each<[string, string | undefined, Observation]>([
 ])("a grant for the branches of main: %s → misses %s", (_, want, { resource: given, grant, place = byId }) => {
   const message = missingGrant(given, grant, place);
   const [what, parent = ""] = want?.split(" of ") ?? [];
-  expect(message).toBe(what && notGrantedMessage("shop", grantEntry(project, { parent }), what as "change"));
+  expect(message).toBe(what && notGrantedMessage("shop", { projectId: project, parent }, what as "change"));
 });
 
 it.each([
   ["", `add ${project} to the annotation endpoint-operator.dev/projects of`],
   ["staging", `add ${project}/staging to the annotation endpoint-operator.dev/branches-of of`],
 ])("branches of the parent %j are enough → the message asks for no larger grant", (parent, want) => {
-  expect(notGrantedMessage("shop", grantEntry(project, { parent }), "change")).toContain(want);
+  expect(notGrantedMessage("shop", { projectId: project, parent }, "change")).toContain(want);
 });
 
 const projectFacts = ({ policy, grant }: Observation) => ({
